@@ -31,7 +31,7 @@ LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
 JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
-SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
+SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
 AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
@@ -85,7 +85,7 @@ $(B)/stepjail: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
-$(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
+$(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c init/wire_reader.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/judge/harness.o): $(wildcard agent/*/*.py)
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/pieces.o): agent/repl/pieces.py

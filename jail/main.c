@@ -13,7 +13,6 @@
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/base/command.h"
 #include "jail/watch/outcome.h"
-#include "jail/launch/shipped.h"
 #include "jail/base/version.h"
 
 static int command_help(char *const *argv, struct err *e);
@@ -32,7 +31,7 @@ static const struct {
 	{ "explain", "print the plan that the options make, as a policy file",
 	  command_explain, false },
 	{ "escape", "run the shipped attacks in jails; exit status 0 if all are held",
-	  shipped_escape, false },
+	  command_escape, false },
 	{ "help", "print this, or a command's options", command_help, false },
 	{ "version", "print the version", command_version, false },
 };
@@ -94,7 +93,7 @@ static int dispatch(char *const *argv, struct err *e)
 {
 	/* words of cgroup_enter_scope() to itself */
 	if (argv[0] && argv[1] && strcmp(argv[1], "--in-scope") == 0) {
-		cgroup_entered_scope();
+		cgroup_in_scope = true;
 		argv++;
 	}
 

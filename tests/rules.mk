@@ -9,7 +9,7 @@ ROOM.serve := supervisor
 TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
 UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c init/syscalls.c \
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
-UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
+UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c init/wire_reader.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
 # what tests/unit/played.c answers in place of the launcher
 UNIT_WRAP := -Wl,--wrap=launch_jail,--wrap=launch_prepare,--wrap=template_ask,--wrap=posture_read,--wrap=proc_usage_check

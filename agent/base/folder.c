@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/file.h"
 #include "agent/base/folder.h"
 #include "agent/base/path.h"
 #include "init/io.h"
@@ -37,19 +38,28 @@ static int check_empty(const char *path, const char *option, struct err *e)
 int folder_open(struct folder *f, const char *path, const char *option, bool fresh,
 		struct err *e)
 {
+	struct stat st;
+
 	*f = FOLDER_NONE;
 	path_absolute(path, &f->path);
 	path = text_string(&f->path);
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		return err_set(e, errno, "%s: make the folder %s", option, path);
+		return err_set(e, errno, "%s: make the folder %s%s", option, path,
+			       errno == ENOENT ? " in a folder that is not there" : "");
 	f->fd = open(path, ENTER);
 	if (f->fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return err_say(
 			e, ENOTDIR,
 			"%s: %s exists, and is not a folder (links are not followed)",
 			option, path);
-	if (f->fd < 0 || faccessat(f->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+	if (f->fd < 0 || faccessat(f->fd, ".", W_OK | X_OK, AT_EACCESS) < 0 ||
+	    fstat(f->fd, &st) < 0)
 		return err_set(e, errno, "%s: %s", option, path);
+	/* root's rights are given up before anything is written */
+	if (geteuid() == 0 && st.st_uid != 0 &&
+	    !(st.st_mode & (st.st_gid == getegid() ? S_IWGRP : S_IWOTH)))
+		return err_set(e, EACCES, "%s: %s belongs to uid %u%s", option, path,
+			       st.st_uid, FILE_LACKS);
 	return fresh ? check_empty(path, option, e) : 0;
 }
 

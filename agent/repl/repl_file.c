@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,12 +82,24 @@ static int make_file(struct download *d, struct err *e)
 {
 	if (d->fd < 0)
 		d->fd = open(d->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (d->fd < 0 && errno == EACCES)
+	if (d->fd >= 0)
+		return 0;
+
+	int errnum = errno;
+	cleanup_text struct text above = { 0 };
+
+	text_puts(&above, d->path);
+
+	const char *folder = dirname(above.bytes);
+
+	if (errnum == EACCES && access(folder, W_OK | X_OK) == 0)
 		return err_set(
 			e, EACCES,
 			"%s: the agent may make files only below the folder that it was started in",
 			d->path);
-	return d->fd < 0 ? err_set(e, errno, "%s", d->path) : 0;
+	return err_set(e, errnum, "%s%s%s", d->path,
+		       errnum == ENOENT ? ": its folder" : "",
+		       file_denied(folder, W_OK | X_OK));
 }
 
 static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)

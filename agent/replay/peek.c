@@ -94,8 +94,8 @@ void peek_words(const cJSON *start, struct text *words)
 	{
 		const char *name = one->string ? one->string : "";
 
-		/* allow-missing is for whoever runs it again to say */
-		if (strcmp(name, "allow-missing") != 0)
+		/* these are for whoever runs it again to say */
+		if (strcmp(name, "allow-missing") != 0 && strcmp(name, "policy") != 0)
 			add(words, "--%s=%s", name,
 			    cJSON_IsString(one) ? one->valuestring : "");
 	}

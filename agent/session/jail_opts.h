@@ -125,6 +125,9 @@ void jail_binds_free(struct jail_binds *b);
 	  "v2, or without a record of violations where an outer sandbox "                \
 	  "keeps it.",                                                                   \
 	  OPT_ROW(JAIL, PASS, type, jail.pass) },                                        \
+		{ "policy", "FILE", NULL,                                                \
+		  "Read more options for every jail from this file: see stepjail(1).",   \
+		  OPT_ROW(JAIL, PASS, type, jail.pass) },                                \
 	{                                                                                \
 		"stepjail", "PATH", NULL,                                                \
 			"The stepjail to start; without this, the one beside this "      \

@@ -11,7 +11,7 @@
 
 #include "init/err.h"
 
-#define FD_PASSING_FDS_MAX 16
+#define FD_PASSING_FDS_MAX 248 /* the kernel takes 253 */
 
 /**
  * fd_passing_send() - Send one packet, and copies of fds with it

@@ -12,7 +12,6 @@
 
 #include "init/io.h"
 #include "jail/base/folder.h"
-#include "jail/base/json.h"
 #include "jail/base/sys.h"
 #include "jail/base/tree.h"
 
@@ -280,17 +279,4 @@ int tree_digest(const struct tree_at *root, bool check, struct tree *t, struct e
 	else
 		(void)sha256_text(list, (size_t)n, t->sha256);
 	return 0;
-}
-
-void tree_print(const struct tree *t, FILE *out)
-{
-	static const char *const verified[] = {
-		[TREE_UNKNOWN] = "null",
-		[TREE_CLAIMED] = "false",
-		[TREE_VERIFIED] = "true",
-		[TREE_LISTED] = "null",
-	};
-
-	json_after("\"root_sha256\":", t->state == TREE_UNKNOWN ? NULL : t->sha256, out);
-	(void)fprintf(out, ",\"root_verified\":%s", verified[t->state]);
 }

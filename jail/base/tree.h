@@ -56,7 +56,4 @@ struct tree {
  */
 int tree_digest(const struct tree_at *root, bool verify, struct tree *t, struct err *e);
 
-/** tree_print() - root_sha256 and root_verified, as members of a JSON object */
-void tree_print(const struct tree *t, FILE *out);
-
 #endif

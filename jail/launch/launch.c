@@ -66,11 +66,13 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 static int clone_sources(struct jail *j, struct parts *parts, struct child *c,
 			 struct err *e)
 {
-	int r = j->ids.own ? mount_clone(&parts->sources, parts->plan, e) : -EPERM;
+	int r = j->ids.own
+			? mount_clone(&parts->sources, parts->plan, &j->ids, j->warm, e)
+			: -EPERM;
 
 	/* root of a container may have no say over its mounts; the child has */
-	c->sources_cloned = r != -EPERM;
-	return r == -EPERM ? 0 : r;
+	c->sources_cloned = r != -EPERM && !j->warm;
+	return r == -EPERM && !(j->warm && j->ids.own) ? 0 : r;
 }
 
 /* the sources' mounts live on in the child; the launcher must not pin them */
@@ -80,8 +82,6 @@ void launch_close_child(struct jail *j, struct child *c)
 	io_close_fd(&c->gate);
 	for (int fd = 0; fd <= 2; fd++)
 		io_close_fd(&j->stdio[fd]);
-	if (!c->sources_cloned)
-		return;
 	io_close_fd(&c->sources->root.tree);
 	for (size_t i = 0; i < c->plan->bind_count; i++)
 		io_close_fd(&c->sources->bind[i].tree);
@@ -103,6 +103,7 @@ static bool is_missing(int errnum)
  * clone has what the template has */
 static int limit(struct jail *j, const struct jail *template, struct err *e)
 {
+	const uint64_t *n = j->plan->limit;
 	int r;
 
 	if (template && !template->limited) {
@@ -110,6 +111,8 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 		return 0;
 	}
 	r = cgroup_place(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
+	if (r == 0 && !template)
+		r = cgroup_limit_total(j->cgroup.base, j->plan, e);
 	if (r == 0)
 		r = keeper_add(j->keeper, j->cgroup.base, j->cgroup.name, &j->kept, e);
 	if (r == 0)
@@ -120,6 +123,9 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0 ||
 	    !is_missing(-r))
 		return r;
+	if ((n[LIMIT_TOTAL_MEMORY_BYTES] & n[LIMIT_TOTAL_PIDS] &
+	     n[LIMIT_TOTAL_CPUS_MILLI]) != NO_LIMIT)
+		return err_within(e, "the --total- limits are never given up: ");
 	cgroup_close(&j->cgroup);
 	j->missing = *e;
 	return 0;
@@ -170,6 +176,7 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 	j->start_ms = clock_now_ms();
 	j->landlock_abi = parts->landlock_abi;
 	j->root = parts->root;
+	j->sources = &parts->sources;
 	*c = (struct child){
 		.plan = parts->plan,
 		.ids = &j->ids,
@@ -188,8 +195,8 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 	/* see ids.h */
 	if (j->ids.gives && !j->ids.own)
 		j->ids.init_id = j->ids.program_id = 0;
-	/* for a warm jail, its template has the sources */
-	if (r == 0 && !j->warm)
+	/* for a warm jail, its template has the sources, but for those that are mapped */
+	if (r == 0)
 		r = clone_sources(j, parts, c, e);
 	/* Before the clone: of two new processes, the kernel is more likely to start the
 	 * second one on another CPU, where it begins while this one writes its maps. */

@@ -42,6 +42,7 @@ struct jail {
 	struct ids ids;
 	int landlock_abi; /* 0: the kernel has no Landlock */
 	struct tree root;
+	const struct sources *sources; /* as many as the plan has binds */
 	pid_t pid;   /* stepjail-init, in the launcher's PID namespace; 0: it is gone */
 	int pidfd;   /* of the same */
 	int control; /* the launcher's end of the control socket */

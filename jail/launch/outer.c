@@ -6,8 +6,6 @@
  * on.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/capability.h>
@@ -22,54 +20,20 @@
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/launch/outer.h"
+#include "jail/walls/ids.h"
 #include "jail/walls/mount_op.h"
-
-#define MAP_BYTES 4096
-
-/* Map each id that the caller's user namespace has to itself. */
-static int print_own_map(const char *file, char *map)
-{
-	char path[32], text[MAP_BYTES / 2];
-	uint32_t inside, outside, count;
-	int n, at = 0;
-	ssize_t r;
-
-	(void)snprintf(path, sizeof(path), "/proc/self/%s", file);
-	r = io_read_file_at(AT_FDCWD, path, text, sizeof(text));
-	for (const char *line = text;
-	     r > 0 && sscanf(line, "%" SCNu32 "%" SCNu32 "%" SCNu32 "%n", &inside,
-			     &outside, &count, &n) == 3;
-	     line += n)
-		at += snprintf(map + at, MAP_BYTES - (size_t)at, "%u %u %u\n", inside,
-			       inside, count);
-	return r < 0 ? (int)r : 0;
-}
-
-static int write_map(pid_t pid, const char *file, unsigned int id, struct err *e)
-{
-	char map[MAP_BYTES] = "";
-	int r = 0;
-
-	if (geteuid() == 0)
-		r = print_own_map(file, map);
-	else
-		(void)snprintf(map, sizeof(map), "%u %u 1\n", id, id);
-	if (r == 0)
-		r = procfs_write(pid, file, map);
-	return r < 0 ? err_set(e, -r,
-			       "serve: write %s of the user namespace around all jails (root without CAP_SYS_ADMIN needs CAP_SETUID, CAP_SETGID and CAP_SETFCAP)",
-			       file)
-		     : 0;
-}
 
 static int map_ids(pid_t pid, struct err *e)
 {
-	int r = geteuid() == 0 ? 0 : procfs_write(pid, "setgroups", "deny");
+	static const char all[] = "0 0 4294967295"; /* a jail's ids are among them */
+	char uid[32], gid[32];
+	int own = ids_own(e), r = own;
 
-	if (r < 0)
-		return err_set(e, -r, "serve: write /proc/%d/setgroups", pid);
-	r = write_map(pid, "uid_map", geteuid(), e);
-	return r < 0 ? r : write_map(pid, "gid_map", getegid(), e);
+	(void)snprintf(uid, sizeof(uid), "%u %u 1", geteuid(), geteuid());
+	(void)snprintf(gid, sizeof(gid), "%u %u 1", getegid(), getegid());
+	if (own >= 0)
+		r = ids_write_maps(pid, own ? all : uid, own ? all : gid, !own, e);
+	return r < 0 ? err_within(e, "serve: the namespace around all jails: ") : 0;
 }
 
 /* May this process chroot(2)? The supervisor loses sight of the host that way. */

@@ -5,11 +5,13 @@
  *
  * They must be those of places_list(), each with its flags, and no other. None shows a
  * path of the host but a writable bind, and none is of a peer group, by which mounts of
- * the host would spread into the jail.
+ * the host would spread into the jail. What is shown under the program's id is.
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "init/io.h"
 #include "jail/walls/places.h"
 #include "jail/base/json.h"
 #include "jail/launch/posture.h"
@@ -88,7 +90,7 @@ static const char *differs(const struct seen *s, const struct place *place)
 	return NULL;
 }
 
-/* find the place that this mount is of, and strike it off the list */
+/* find the place that this mount is of, and strike it off the list. Return: its index */
 static int strike(const struct seen *s, struct place *places, size_t count, struct err *e)
 {
 	const char *why = "was not planned";
@@ -99,7 +101,7 @@ static int strike(const struct seen *s, struct place *places, size_t count, stru
 		why = differs(s, &places[i]);
 		if (!why) {
 			places[i].at = NULL;
-			return 0;
+			return (int)i;
 		}
 	}
 	return err_say(e, EPERM,
@@ -107,10 +109,28 @@ static int strike(const struct seen *s, struct place *places, size_t count, stru
 		       why);
 }
 
+/* Does the program own what was closed to it? */
+static int check_mapped(const struct look *l, const char *at, struct err *e)
+{
+	cleanup_fd int root = openat(l->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd =
+		sys_openat2(root, at + 1, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, fd < 0 ? -fd : errno, "posture: look at %.300s", at);
+	return st.st_uid == ids_program(&l->jail->ids)
+		       ? 0
+		       : err_say(e, EPERM,
+				 "posture: %.300s belongs to uid %u in the jail, and not to the program: the program was not started",
+				 at, st.st_uid);
+}
+
 int posture_mounts(const struct look *l, struct err *e)
 {
 	struct place places[PLACES_MAX];
-	size_t count = places_list(l->jail->plan, places);
+	const struct plan *p = l->jail->plan;
+	int count = (int)places_list(p, places), binds = count - (int)p->bind_count;
 	const char *separator = "[";
 	char *text = l->text;
 
@@ -121,8 +141,12 @@ int posture_mounts(const struct look *l, struct err *e)
 			return err_say(e, EPERM,
 				       "posture: mountinfo has a line of too few fields");
 
-		int r = strike(&s, places, count, e);
+		int r = strike(&s, places, (size_t)count, e);
+		bool mapped = r >= binds && !p->template &&
+			      l->jail->sources->bind[r - binds].mapped;
 
+		if (mapped)
+			r = check_mapped(l, s.at, e);
 		if (r < 0)
 			return r;
 		(void)fprintf(l->out, "%s", separator);
@@ -130,10 +154,10 @@ int posture_mounts(const struct look *l, struct err *e)
 		json_after(",\"type\":", s.type, l->out);
 		json_after(",\"flags\":", s.flags, l->out);
 		json_after(",\"root\":", s.root, l->out);
-		(void)fprintf(l->out, "}");
+		(void)fprintf(l->out, "%s}", mapped ? ",\"idmapped\":true" : "");
 		separator = ",";
 	}
-	for (size_t i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		if (places[i].at)
 			return err_say(
 				e, EPERM,

@@ -19,8 +19,6 @@
 
 #define VALUE_MAX 128
 
-static const cap_value_t template_caps[] = CAPS_TEMPLATE;
-
 enum planned { CAPS, BOUNDING, ONE, MODE, FILTERS, UIDS, GIDS, GROUPS, PIDS };
 
 static const struct {
@@ -136,10 +134,8 @@ int posture_status(const struct look *l, struct err *e)
 		.filters = posture_own_filters() + !template,
 		.pid = l->ready->program,
 		.warm = l->jail->warm,
+		.caps = template ? CAPS_TEMPLATE_MASK : 0,
 	};
-
-	for (size_t i = 0; template && i < COUNT(template_caps); i++)
-		p.caps |= UINT64_C(1) << template_caps[i];
 
 	int r = posture_compare(l->text, &p, l->out, e);
 

@@ -119,23 +119,16 @@ static int open_shipped(const char *place, const char *name, int flags, char *pa
 		name, own);
 }
 
+int shipped_program(const char *name, char *path, size_t size, struct err *e)
+{
+	return open_shipped("", name, O_NOFOLLOW, path, size, e);
+}
+
 int shipped_init(struct err *e)
 {
 	char path[PATH_MAX + 64];
 
-	return open_shipped("", "stepjail-init", O_NOFOLLOW, path, sizeof(path), e);
-}
-
-int shipped_escape(char *const *words, struct err *e)
-{
-	char path[PATH_MAX + 64];
-	cleanup_fd int fd =
-		open_shipped("", "stepjail-escape", O_NOFOLLOW, path, sizeof(path), e);
-
-	if (fd < 0)
-		return fd;
-	(void)execv(path, words - 1);
-	return err_set(e, errno, "start %s", path);
+	return shipped_program("stepjail-init", path, sizeof(path), e);
 }
 
 int shipped_root(const char *given, char *path, size_t size, struct err *e)

@@ -22,13 +22,8 @@
  */
 int shipped_init(struct err *e);
 
-/**
- * shipped_escape() - Become stepjail-escape, which runs attacks in jails of our own
- * @words:	As main() has them, NULL at the end; its name is the word before them
- *
- * Return: only on failure: -errno
- */
-int shipped_escape(char *const *words, struct err *e);
+/** shipped_program() - The same of any of them; @path gets where it is */
+int shipped_program(const char *name, char *path, size_t size, struct err *e);
 
 /**
  * shipped_root() - Turn --rootfs into a folder's path

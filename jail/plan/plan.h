@@ -41,6 +41,9 @@ enum limit {
 	LIMIT_INODES,
 	LIMIT_OUTPUT_BYTES,
 	LIMIT_SEED,
+	LIMIT_TOTAL_MEMORY_BYTES, /* of all jails together */
+	LIMIT_TOTAL_PIDS,
+	LIMIT_TOTAL_CPUS_MILLI,
 	LIMIT_GRACE_MS, /* from here on: of sessions */
 	LIMIT_SESSIONS,
 	LIMIT_KEEP_STATES,

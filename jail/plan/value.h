@@ -33,10 +33,9 @@ int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct 
 
 /**
  * value_print() - Write a number so that value_parse() reads it back exactly
- * @value:	NO_LIMIT is "unlimited"
  * @text:	VALUE_TEXT_MAX bytes
  *
- * Return: @text, or "unlimited"
+ * Return: @text; "unlimited" for NO_LIMIT, which value_parse() does not take
  */
 const char *value_print(enum value_kind kind, uint64_t value, char *text);
 

@@ -18,27 +18,18 @@
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |                       \
 	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-static const cap_value_t template_caps[] = CAPS_TEMPLATE;
+static const cap_value_t template_caps[] = { CAP_SETUID, CAP_SETGID, CAP_SETFCAP };
 
 #define TEMPLATE_COUNT ((int)(COUNT(template_caps)))
-
-static int set_template(cap_t set, cap_flag_t flag)
-{
-	return cap_set_flag(set, flag, TEMPLATE_COUNT, template_caps, CAP_SET);
-}
 
 int caps_make(struct caps *caps, struct err *e)
 {
 	caps->none = cap_init();
-	caps->inherit = cap_from_text("all=ep");
-	caps->template = cap_init();
-	if (!caps->none || !caps->inherit || !caps->template ||
-	    set_template(caps->inherit, CAP_INHERITABLE) < 0 ||
-	    set_template(caps->template, CAP_INHERITABLE) < 0 ||
-	    set_template(caps->template, CAP_PERMITTED) < 0 ||
-	    set_template(caps->template, CAP_EFFECTIVE) < 0)
-		return err_set(e, errno, "capabilities: make the sets");
-	return 0;
+	caps->inherit = cap_from_text("all=ep " CAPS_TEMPLATE_NAMES "+i");
+	caps->template = cap_from_text(CAPS_TEMPLATE_NAMES "=eip");
+	return caps->none && caps->inherit && caps->template
+		       ? 0
+		       : err_set(e, errno, "capabilities: make the sets");
 }
 
 int caps_drop_bounding(struct err *e)
@@ -58,13 +49,6 @@ static int set_no_new_privs(struct err *e)
 {
 	return prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0
 		       ? err_set(e, errno, "capabilities: set no_new_privs")
-		       : 0;
-}
-
-int caps_inherit_template(const struct caps *caps, struct err *e)
-{
-	return cap_set_proc(caps->inherit) < 0
-		       ? err_set(e, errno, "capabilities: make a template's inheritable")
 		       : 0;
 }
 

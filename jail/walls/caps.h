@@ -12,16 +12,14 @@
 /* the capabilities that a template keeps, to write the id maps of its clones. Since Linux
  * 5.12, to map id 0 of the namespace above takes CAP_SETFCAP: a user's template does
  * that */
-#define CAPS_TEMPLATE                                                                    \
-	{                                                                                \
-		CAP_SETUID, CAP_SETGID, CAP_SETFCAP                                      \
-	}
+#define CAPS_TEMPLATE_MASK (1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_SETFCAP)
+#define CAPS_TEMPLATE_NAMES "cap_setuid,cap_setgid,cap_setfcap"
 
 /* the sets that the stages need; made before the clone, and never freed */
 struct caps {
 	cap_t none;
 	cap_t inherit; /* all that a new user namespace gives, a template's inheritable */
-	cap_t template; /* CAPS_TEMPLATE alone */
+	cap_t template; /* those alone */
 };
 
 /**
@@ -50,16 +48,7 @@ int caps_drop_bounding(struct err *e);
 int caps_drop_all(const struct caps *caps, struct err *e);
 
 /**
- * caps_inherit_template() - Make the capabilities of CAPS_TEMPLATE inheritable
- *
- * Comes before caps_drop_bounding(): afterwards the kernel refuses it.
- *
- * Return: 0, or -errno
- */
-int caps_inherit_template(const struct caps *caps, struct err *e);
-
-/**
- * caps_keep_template() - Keep the capabilities of CAPS_TEMPLATE through exec, and no
+ * caps_keep_template() - Keep a template's capabilities through exec, and no
  * other
  *
  * They hold in the caller's own user namespace, see user_namespaces(7). The ambient set

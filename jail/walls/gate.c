@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include <linux/netlink.h>
+
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/walls/gate.h"
@@ -21,6 +23,12 @@ int gate_make(int *outside, int *inside, struct err *e)
 	if (setsockopt(*outside, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return err_set(e, errno, "gate: ask for credentials");
 	return 0;
+}
+
+int gate_open_netlink(int *netlink, struct err *e)
+{
+	*netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	return *netlink < 0 ? err_set(e, errno, "net: open a route socket") : 0;
 }
 
 static void pack_ready(uint32_t landlock, unsigned char *head)

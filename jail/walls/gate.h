@@ -31,6 +31,16 @@ enum gate_fd {
 };
 
 /**
+ * gate_open_netlink() - Open a route socket in the calling process's network namespace
+ * @netlink:	Gets it, close-on-exec: the launcher reads the namespace back with it
+ *
+ * See rtnetlink(7), and network.h for the launcher's part.
+ *
+ * Return: 0, or -errno
+ */
+int gate_open_netlink(int *netlink, struct err *e);
+
+/**
  * gate_hand_over() - In the program's process: say a byte of READY, and an fd beside it
  * @inside:	The program's end
  * @fd:		Goes to the launcher, and is closed; -1 for none

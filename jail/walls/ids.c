@@ -166,7 +166,7 @@ static int write_map(pid_t pid, const char *file, const char *text, struct err *
 	if (r == -EPERM)
 		return err_say(
 			e, EPERM,
-			"ids: the kernel refused %s '%.*s': root needs CAP_SETUID and CAP_SETGID, and a user namespace that has these ids; run as an ordinary user or outside of the container",
+			"ids: the kernel refused %s '%.*s': root needs CAP_SETUID, CAP_SETGID and CAP_SETFCAP, and a user namespace that has these ids; run as an ordinary user or outside of the container",
 			file, (int)strcspn(text, "\n"), text);
 	return r < 0 ? err_set(e, -r, "ids: write '%.*s' to /proc/%d/%s",
 			       (int)strcspn(text, "\n"), text, pid, file)
@@ -196,19 +196,25 @@ void ids_print_map(const struct ids *ids, bool group, char *text)
 			 IDS_BASE + 2 * IDS_SLOTS);
 }
 
+int ids_write_maps(pid_t pid, const char *uids, const char *gids, bool deny,
+		   struct err *e)
+{
+	int r = deny ? write_map(pid, "setgroups", "deny", e) : 0;
+
+	if (r == 0)
+		r = write_map(pid, "gid_map", gids, e);
+	return r < 0 ? r : write_map(pid, "uid_map", uids, e);
+}
+
 int ids_map(const struct ids *ids, pid_t pid, struct err *e)
 {
 	char uids[IDS_MAP_BYTES], gids[IDS_MAP_BYTES];
-	int r;
 
 	ids_print_map(ids, false, uids);
 	ids_print_map(ids, true, gids);
 	/* setgroups stays denied for good: whoever gives up a group may open the files
 	 * that are closed to that group alone */
-	r = write_map(pid, "setgroups", "deny", e);
-	if (r == 0)
-		r = write_map(pid, "gid_map", gids, e);
-	return r < 0 ? r : write_map(pid, "uid_map", uids, e);
+	return ids_write_maps(pid, uids, gids, true, e);
 }
 
 int ids_keep(struct err *e)

@@ -72,6 +72,10 @@ int ids_take_other(const struct ids *ids, uid_t *id, struct err *e);
  */
 int ids_map(const struct ids *ids, pid_t pid, struct err *e);
 
+/** ids_write_maps() - Write such maps, and deny setgroups in it; 0, or -errno */
+int ids_write_maps(pid_t pid, const char *uids, const char *gids, bool deny,
+		   struct err *e);
+
 /**
  * ids_keep() - Have a change of ids keep the capabilities
  *

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -200,8 +201,13 @@ static int make_source(const struct source *s, size_t i, bool writable, struct e
 	if (r < 0 || writable)
 		return r < 0 ? r : mount_clone_at(lower, s->name, e);
 
+	/* The kernel also asks whether whoever made an overlay may read what is in it: a
+	 * file of the program's, but of another group, is closed to init. */
+	(void)setfsuid(PLAN_PROGRAM_ID);
+
 	cleanup_fd int overlay = mount_overlay(layers, e);
 
+	(void)setfsuid(geteuid());
 	if (overlay < 0)
 		return overlay;
 	r = mount_attach(overlay, over, e);

@@ -10,6 +10,7 @@
 
 #include "init/err.h"
 #include "jail/plan/plan.h"
+#include "jail/walls/ids.h"
 
 /* a folder or file of the host that the jail will see */
 struct source {
@@ -17,8 +18,12 @@ struct source {
 	const char *name; /* the file in that folder, NULL for a folder */
 	dev_t dev;        /* which folder or file it was when it was checked */
 	ino_t ino;
-	int tree; /* detached mount of the folder, -1 until it is cloned */
+	int tree;    /* detached mount of the folder, -1 until it is cloned */
+	bool mapped; /* closed to the jail's ids, but for an idmapped mount */
 };
+
+/* so many can be mapped: a template's clone gets an fd of each in one message */
+#define MOUNT_MAPPED_MAX 240
 
 struct sources {
 	struct source root;
@@ -29,8 +34,10 @@ struct sources {
  * mount_find() - Resolve and check what the plan names on the host
  * @s:		Filled; strings are allocated and live as long as the process
  * @root:	Folder of the root tree
- * @foreign:	The jail's ids are not the caller's. A source that is closed to the world
- *		is then refused now, with a remedy, and not later, to the program
+ * @foreign:	The jail's ids are not the caller's. What is closed to the world is then
+ *		to be mapped; or, if it is the root tree or writable, or was reached
+ *		through a symlink, it is refused now, with a remedy, and not later, to the
+ *		program
  *
  * Return: 0, or -errno
  */
@@ -38,7 +45,10 @@ int mount_find(struct sources *s, const struct plan *p, const char *root, bool f
 	       struct err *e);
 
 /**
- * mount_clone() - Make detached mounts of all sources
+ * mount_clone() - Make detached mounts of all sources that have none
+ * @ids:	Of the jail: what is to be mapped is shown to its program as its own, by
+ *		an idmapped mount; a template does not show them to a program
+ * @mapped:	Of those that are to be mapped alone
  *
  * Where the launcher is root it calls this before the clone, because its right to pass
  * through private folders does not reach into the new user namespace. Otherwise the child
@@ -47,7 +57,8 @@ int mount_find(struct sources *s, const struct plan *p, const char *root, bool f
  *
  * Return: 0, or -errno
  */
-int mount_clone(struct sources *s, const struct plan *p, struct err *e);
+int mount_clone(struct sources *s, const struct plan *p, const struct ids *ids,
+		bool mapped, struct err *e);
 
 /**
  * mount_check_same() - Check that a source is still what mount_find() saw

@@ -14,7 +14,7 @@
  *   A row that fails ends the jail. No row is best effort. If the launcher dies, the
  *   control socket is at its end of file, and until PID 1 is init it also gets a signal.
  *   Read next, in the order of the rows: ids.c; mount.c, with places.c for what is
- *   mounted where; net.c, caps.c, rlimit.c, landlock.c, seccomp/seccomp.c, gate.c,
+ *   mounted where; caps.c, rlimit.c, landlock.c, seccomp/seccomp.c, gate.c,
  *   exec.c. Then warm.c: how a template makes clones of itself, which walk this table
  *   too.
  */
@@ -38,7 +38,6 @@
 #include "jail/walls/exec.h"
 #include "jail/walls/gate.h"
 #include "jail/walls/landlock.h"
-#include "jail/walls/net.h"
 #include "jail/walls/rlimit.h"
 #include "jail/walls/seccomp/seccomp.h"
 #include "jail/walls/seccomp/denied_without.h"
@@ -83,7 +82,7 @@ static int do_ids(struct child *c, struct err *e)
 
 	/* before the ids change: the caller's rights open the sources' paths */
 	if (r == 0 && !c->sources_cloned)
-		r = mount_clone(c->sources, c->plan, e);
+		r = mount_clone(c->sources, c->plan, c->ids, false, e);
 	if (r == 0)
 		r = deterministic_clock(c->plan, e);
 	if (r == 0)
@@ -103,7 +102,7 @@ static int do_mounts(struct child *c, struct err *e)
 
 static int do_net(struct child *c, struct err *e)
 {
-	return net_open(&c->netlink, e);
+	return gate_open_netlink(&c->netlink, e);
 }
 
 static int do_host(struct child *c, struct err *e)
@@ -118,9 +117,10 @@ static int do_host(struct child *c, struct err *e)
 
 static int do_bounding(struct child *c, struct err *e)
 {
-	int r = c->plan->template ? caps_inherit_template(c->caps, e) : 0;
-
-	return r < 0 ? r : caps_drop_bounding(e);
+	/* afterwards the kernel refuses it */
+	if (c->plan->template && cap_set_proc(c->caps->inherit) < 0)
+		return err_set(e, errno, "capabilities: make a template's inheritable");
+	return caps_drop_bounding(e);
 }
 
 static int do_split(struct child *c, struct err *e)
@@ -263,50 +263,59 @@ static int do_chdir(struct child *c, struct err *e)
 	return r < 0 ? err_set(e, -r, "chdir: %.200s in the jail", c->plan->chdir) : 0;
 }
 
+/* of each row: what the process must be or have behind it, and must not do */
 const struct stage stages[] = {
-	{ "namespaces", ROLE_CHILD, do_namespaces,
-	  "be PID 1 of new user, mount, PID, IPC, UTS and cgroup namespaces, in its cgroup leaf from the first instruction",
-	  "do anything that lasts if the launcher dies" },
-	{ "ids", ROLE_CHILD, do_ids,
-	  "have a new network namespace, made while its id maps are written; hold an id of the jail's own range, or the caller's one; setgroups is denied; clocks for its children start now if the plan says so",
-	  "keep host uid 0" },
-	{ "mounts", ROLE_CHILD, do_mounts,
-	  "stand in the jail's own tree, every mount flagged before it was attached",
-	  "follow a symlink of the tree, or leave a way to the old root" },
-	{ "net", ROLE_CHILD, do_net, "have a socket for the launcher to set and see lo",
-	  "have any other interface" },
-	{ "host", ROLE_CHILD, do_host, "carry the plan's host name", "show the host's" },
-	{ "bounding", ROLE_CHILD, do_bounding,
-	  "have an empty bounding set, once for both processes that follow",
-	  "give up what the stages up to capabilities still need" },
-	{ "split", ROLE_CHILD, do_split, "be two: init, and the program behind a gate",
-	  "start the program" },
-	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
-	  "lead a session, have the plan's execution domain, and have no fd but stdin, stdout, stderr and init's own after exec; the program also its own stdio, rlimits but for files, its one CPU if the plan says so, and its id, and hands over the socket of net",
-	  "share a terminal's session or process group with the caller" },
-	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
-	  "stand where the plan says, with the program's id",
-	  "use rights that the program lacks" },
-	{ "capabilities", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM, do_capabilities,
-	  "have five empty sets, locked securebits and no_new_privs",
-	  "keep anything for later" },
-	{ "template", ROLE_TEMPLATE, do_template,
-	  "have no_new_privs and, in its own user namespace, what writes its clones' maps",
-	  "run anything that is not of the tree" },
-	{ "landlock", ROLE_PROGRAM | ROLE_WARM, do_landlock,
-	  "be confined a second time where the kernel has Landlock, and have tried it",
-	  "open what the mounts do not show" },
-	{ "seccomp", ROLE_PROGRAM | ROLE_WARM, do_seccomp,
-	  "be left with the rows of jail/plan/syscalls.c, and have the launcher told of violations; init loads its own, tighter filter",
-	  "be able to load or remove a filter" },
-	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate,
-	  "hand over its listener, be limited in files, wait for GO, unblock signals",
-	  "pass on the caller's signal mask or handlers" },
-	{ "wake", ROLE_WARM, do_wake,
-	  "be the program, which runs already, with no fd but stdin, stdout and stderr",
-	  "be anything before the gate is open" },
-	{ "exec", ROLE_INIT | ROLE_PROGRAM | ROLE_TEMPLATE, do_exec,
-	  "become init, or the program", "pass on the caller's environment" },
+	/* be PID 1 of new user, mount, PID, IPC, UTS and cgroup namespaces, in its
+	 * cgroup leaf from the first instruction. Must not do anything that lasts if the
+	 * launcher dies */
+	{ "namespaces", ROLE_CHILD, do_namespaces },
+	/* have a new network namespace, made while its id maps are written; hold an id
+	 * of the jail's own range, or the caller's one; setgroups is denied; clocks
+	 * for its children start now if the plan says so. Must not keep host uid 0 */
+	{ "ids", ROLE_CHILD, do_ids },
+	/* stand in the jail's own tree, every mount flagged before it was attached.
+	 * Must not follow a symlink of the tree, or leave a way to the old root */
+	{ "mounts", ROLE_CHILD, do_mounts },
+	/* have a socket for the launcher to set and see lo. Must not have any other
+	 * interface */
+	{ "net", ROLE_CHILD, do_net },
+	/* carry the plan's host name. Must not show the host's */
+	{ "host", ROLE_CHILD, do_host },
+	/* have an empty bounding set, once for both processes that follow. Must not give
+	 * up what the stages up to capabilities still need */
+	{ "bounding", ROLE_CHILD, do_bounding },
+	/* be two: init, and the program behind a gate. Must not start the program */
+	{ "split", ROLE_CHILD, do_split },
+	/* lead a session, have the plan's execution domain, and have no fd but stdin,
+	 * stdout, stderr and init's own after exec; the program also its own stdio,
+	 * rlimits but for files, its one CPU if the plan says so, and its id, and
+	 * hands over the socket of net. Must not share a terminal's session or process
+	 * group with the caller */
+	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session },
+	/* stand where the plan says, with the program's id. Must not use rights that the
+	 * program lacks */
+	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir },
+	/* have five empty sets, locked securebits and no_new_privs. Must not keep anything
+	 * for later */
+	{ "capabilities", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM, do_capabilities },
+	/* have no_new_privs and, in its own user namespace, what writes its clones'
+	 * maps. Must not run anything that is not of the tree */
+	{ "template", ROLE_TEMPLATE, do_template },
+	/* be confined a second time where the kernel has Landlock, and have tried it.
+	 * Must not open what the mounts do not show */
+	{ "landlock", ROLE_PROGRAM | ROLE_WARM, do_landlock },
+	/* be left with the rows of jail/plan/syscalls.c, and have the launcher told of
+	 * violations; init loads its own, tighter filter. Must not be able to load or
+	 * remove a filter */
+	{ "seccomp", ROLE_PROGRAM | ROLE_WARM, do_seccomp },
+	/* hand over its listener, be limited in files, wait for GO, unblock signals.
+	 * Must not pass on the caller's signal mask or handlers */
+	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate },
+	/* be the program, which runs already, with no fd but stdin, stdout and stderr.
+	 * Must not be anything before the gate is open */
+	{ "wake", ROLE_WARM, do_wake },
+	/* become init, or the program. Must not pass on the caller's environment */
+	{ "exec", ROLE_INIT | ROLE_PROGRAM | ROLE_TEMPLATE, do_exec },
 };
 
 const size_t stage_count = COUNT(stages);

@@ -31,7 +31,7 @@ struct child {
 	int control;         /* the jail's end of the control socket */
 	int init_fd;         /* stepjail-init, to be executed */
 	int gate;            /* the program waits at it for the launcher's GO */
-	int netlink;         /* of the new network namespace, see net.h */
+	int netlink;         /* of the new network namespace, see gate.h */
 	int listener;        /* of the program's filter, -1 without one */
 	uint64_t exec_key;   /* see seccomp.h */
 	const int *stdio;    /* three fds to become the program's, -1 for those it has */
@@ -57,8 +57,6 @@ struct stage {
 	const char *name;
 	unsigned int roles; /* enum stage_role bits: who runs it */
 	int (*act)(struct child *c, struct err *e);
-	const char *should; /* its contract, for readers */
-	const char *mustnt;
 };
 
 extern const struct stage stages[];

@@ -44,6 +44,7 @@ static struct {
 	struct plan plan;
 	struct sources sources;
 	struct caps caps;
+	int mapped; /* sources that come with each request */
 } kept;
 
 /* refuse several threads, and name them: the names tell which library started them */
@@ -85,8 +86,10 @@ static int take_plan(int channel, struct err *e)
 		return -e->errnum;
 	warm_plan_read(kept.told, &kept.plan, &kept.sources);
 	kept.sources.root.path = PLACES_KEPT_ROOT;
-	for (size_t i = 0; i < kept.plan.bind_count; i++)
+	for (size_t i = 0; i < kept.plan.bind_count; i++) {
 		kept.sources.bind[i].path = places_kept(i);
+		kept.mapped += kept.sources.bind[i].mapped;
+	}
 	return 0;
 }
 
@@ -103,8 +106,8 @@ static void become_jail(struct child *c, int channel)
 }
 
 /* Return: 1 in the clone's program, 0, or -errno where no clone was made */
-static int make_jail(const struct warm_request *q, const int *fds, int channel,
-		     struct err *e)
+static int make_jail(const struct warm_request *q, const int *fds, const int *trees,
+		     int channel, struct err *e)
 {
 	cleanup_fd int pidfd = -1;
 	struct ids ids = {
@@ -132,6 +135,9 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 	};
 
 	kept.plan.session = q->session;
+	for (size_t i = 0; i < kept.plan.bind_count; i++)
+		if (kept.sources.bind[i].mapped)
+			kept.sources.bind[i].tree = *trees++;
 
 	int leaf = q->limited ? fds[WARM_FDS_MIN + (q->own != 0)] : -1;
 	pid_t pid = sys_clone3(STAGE_NAMESPACES, leaf, &pidfd);
@@ -167,12 +173,13 @@ static int serve_one(int channel, struct err *e)
 	struct warm_request q;
 	int fds[WARM_FDS_MAX];
 	int count = fd_passing_receive(channel, &q, sizeof(q), fds, WARM_FDS_MAX);
-	int r = count;
+	int r = count, first;
 
 	if (r < 0)
 		return r == -EPIPE ? 0 : err_set(e, -r, "template: receive");
-	r = count == WARM_FDS_MIN + (q.own != 0) + (q.limited != 0)
-		    ? make_jail(&q, fds, channel, e)
+	first = WARM_FDS_MIN + (q.own != 0) + (q.limited != 0);
+	r = count == first + kept.mapped
+		    ? make_jail(&q, fds, fds + first, channel, e)
 		    : err_say(e, EBADMSG, "template: a request of %d fds", count);
 	if (r == 1) {
 		explicit_bzero(&q, sizeof(q));

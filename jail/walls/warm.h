@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "init/err.h"
+#include "jail/walls/mount.h"
 
 enum warm_fd {
 	WARM_CONTROL, /* as in struct child */
@@ -30,7 +31,8 @@ enum warm_fd {
 	WARM_FDS_MIN,
 	WARM_SLOT = WARM_FDS_MIN, /* if own */
 	WARM_LEAF,                /* behind it, if limited */
-	WARM_FDS_MAX,
+	/* then the mount of each source that is to be mapped, as the plan has them */
+	WARM_FDS_MAX = WARM_LEAF + 1 + MOUNT_MAPPED_MAX,
 };
 
 /* of struct ids and struct child */

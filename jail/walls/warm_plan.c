@@ -85,11 +85,16 @@ static int check_calls(const struct warm_plan *w, struct err *e)
 
 static int check_binds(const struct warm_plan *w, struct err *e)
 {
+	uint32_t mapped = 0;
+
 	for (size_t i = 0; i < w->bind_count; i++) {
 		const char *name = w->bind[i].name, *dst = w->bind[i].dst;
 
 		if (w->bind[i].writable > 1)
 			return refuse_row("bind.writable", i, e);
+		mapped += w->bind[i].mapped;
+		if (w->bind[i].mapped > 1 || mapped > MOUNT_MAPPED_MAX)
+			return refuse_row("bind.mapped", i, e);
 		if (!is_text(name, sizeof(w->bind[i].name)) || strchr(name, '/') ||
 		    strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 			return refuse_row("bind.name", i, e);
@@ -187,6 +192,7 @@ void warm_plan_read(const struct warm_plan *w, struct plan *p, struct sources *s
 		s->bind[i] = (struct source){ .name = *name ? name : NULL,
 					      .dev = (dev_t)w->bind[i].dev,
 					      .ino = (ino_t)w->bind[i].ino,
-					      .tree = -1 };
+					      .tree = -1,
+					      .mapped = w->bind[i].mapped };
 	}
 }

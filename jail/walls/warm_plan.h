@@ -20,7 +20,7 @@
 
 /* to be raised whenever a field changes its meaning; its size alone tells of most
  * changes */
-#define WARM_PLAN_VERSION 1
+#define WARM_PLAN_VERSION 2
 
 #define WARM_HOSTNAME_BYTES 72 /* 64 are Linux's most; musl's HOST_NAME_MAX is another */
 
@@ -47,7 +47,8 @@ struct warm_plan {
 	/* behind the rest: of what is not used, no page is ever touched */
 	struct {
 		uint64_t dev, ino;
-		uint64_t writable;       /* 0 or 1 */
+		uint32_t writable;       /* 0 or 1 */
+		uint32_t mapped;         /* the same: each request has an fd of it */
 		char name[NAME_MAX + 1]; /* the file in its folder, "" for a folder */
 		char dst[PATH_MAX];
 	} bind[PLAN_BINDS_MAX];

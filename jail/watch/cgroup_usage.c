@@ -4,12 +4,48 @@
  *
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Format"
  */
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "init/io.h"
 #include "jail/base/procfs.h"
 #include "jail/watch/cgroup_usage.h"
+
+static int find_held(const struct cgroup *cg, const char *file)
+{
+	for (size_t i = 0; i < CGROUP_HELD; i++)
+		if (strcmp(cgroup_held[i], file) == 0)
+			return cg->held[i];
+	return -1;
+}
+
+ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_t size)
+{
+	int fd = find_held(cg, file);
+
+	if (fd < 0)
+		return io_read_file_at(cg->leaf, file, text, size);
+	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : io_read_text(fd, text, size);
+}
+
+int cgroup_count(const struct cgroup *cg)
+{
+	char text[16384] = "";
+	int lines = 0;
+	ssize_t n = cgroup_read(cg, "cgroup.procs", text, sizeof(text));
+
+	/* more than fits is still told, as a lower bound */
+	if (n == -EFBIG)
+		n = sizeof(text);
+	if (n < 0)
+		return (int)n;
+	for (ssize_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
 
 /* A value stands behind its key and a blank ("oom_kill 5"). A peak is alone in its file:
  * its key is empty. */
@@ -24,6 +60,7 @@ static const struct row {
 	ROW("memory.peak", "", memory_peak_bytes),
 	ROW("pids.peak", "", pids_peak),
 	ROW("memory.events", "oom_kill ", oom_kills),
+	ROW("memory.events", "oom ", ooms),
 	ROW("pids.events", "max ", pids_refused),
 	/* rows of one file stand together, so that the file is read once */
 	ROW("cpu.stat", "user_usec ", user_us),

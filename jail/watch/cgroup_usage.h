@@ -16,6 +16,7 @@ struct cgroup_usage {
 	uint64_t oom_kills;    /* memory.events oom_kill */
 	uint64_t pids_refused; /* pids.events max: forks that the limit refused */
 	uint64_t user_us, system_us, throttled_us;
+	uint64_t ooms; /* memory.events oom: its own limit was in the way */
 };
 
 /**
@@ -35,5 +36,15 @@ void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u);
  * Return: bytes, 0 where they cannot be read. Kernel: cgroup-v2.rst, "Memory"
  */
 uint64_t cgroup_memory(const struct cgroup *cg, uint64_t enough);
+
+/**
+ * cgroup_read() - Read a file of the leaf, by a held fd if there is one
+ *
+ * Return: as io_read_file_at()
+ */
+ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_t size);
+
+/** cgroup_count() - How many processes are in the leaf, -errno if unreadable */
+int cgroup_count(const struct cgroup *cg);
 
 #endif

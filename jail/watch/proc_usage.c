@@ -27,7 +27,7 @@
 #define PAUSE_GROWN 2
 #define PAUSE_MAX_US 1000000
 
-static int add(struct found *f, pid_t pid)
+int found_add(struct found *f, pid_t pid)
 {
 	if (f->count == f->room) {
 		unsigned int room = f->room ? 2 * f->room : 256;
@@ -66,14 +66,14 @@ static int add_children(struct found *f, pid_t pid, const char *task)
 		return r;
 	}
 	while (r == 0 && fscanf(list, "%d", &child) == 1)
-		r = add(f, child);
+		r = found_add(f, child);
 	if (r == 0 && ferror(list))
 		r = -errno;
 	(void)fclose(list);
 	return r;
 }
 
-static int find_children(struct found *f, pid_t pid)
+int found_add_children(struct found *f, pid_t pid)
 {
 	char path[64], own[16];
 	unsigned int before = f->count;
@@ -228,9 +228,9 @@ static int find_processes(struct found *f, pid_t init)
 	int r;
 
 	f->count = 0;
-	r = add(f, init);
+	r = found_add(f, init);
 	for (unsigned int i = 0; r == 0 && i < f->count; i++)
-		r = find_children(f, f->pid[i]);
+		r = found_add_children(f, f->pid[i]);
 	return r;
 }
 
@@ -318,44 +318,4 @@ void proc_usage_look(void *owner, pid_t init, struct keeper_sample *s)
 	s->memory_bytes = usage.memory_bytes;
 	s->cpu_us = usage.cpu_us;
 	s->processes = usage.processes;
-}
-
-/* the children of a process, and, in the same place of another list, whose they are */
-static int find_with(struct walk *k, pid_t pid)
-{
-	int r = find_children(&k->found, pid);
-
-	while (r == 0 && k->above.count < k->found.count)
-		r = add(&k->above, pid);
-	return r;
-}
-
-int proc_usage_each(struct walk *k, pid_t init, unsigned int most,
-		    bool (*visit)(void *owner, pid_t pid, pid_t above), void *owner,
-		    struct err *e)
-{
-	int r = 0;
-
-	if (k->at == 0) {
-		k->found.count = k->above.count = 0;
-		r = add(&k->found, init);
-		if (r == 0)
-			r = find_with(k, init);
-		k->at = 1;
-	}
-	for (; r == 0 && most > 0 && k->at < k->found.count; most--) {
-		pid_t pid = k->found.pid[k->at];
-
-		if (visit(owner, pid, k->above.pid[k->at++]))
-			r = find_with(k, pid);
-	}
-	return r < 0 ? err_set(e, -r, "watch: find the jail's processes")
-		     : k->at < k->found.count;
-}
-
-void proc_usage_end(struct walk *k)
-{
-	free(k->found.pid);
-	free(k->above.pid);
-	*k = (struct walk){ 0 };
 }

@@ -89,25 +89,10 @@ struct found {
 	unsigned int count, room;
 };
 
-/* a visit to every process below init that takes several turns; zeroed: at its start */
-struct walk {
-	struct found found, above; /* in the same place, its parent */
-	unsigned int at; /* the next one to visit; 0: init was not looked at yet */
-};
+/** found_add() - One more at the end of a list; 0 or -ENOMEM */
+int found_add(struct found *f, pid_t pid);
 
-/**
- * proc_usage_each() - Visit the processes below init, parents first
- * @k:		Goes on from there; at = 0 begins again. Freed by proc_usage_end()
- * @most:	How many to visit now
- * @visit:	Gets a pid and its parent's; false: what is below it is not visited
- *
- * Return: 0 (all were visited), 1 (there are more), or as proc_usage_sample()
- */
-int proc_usage_each(struct walk *k, pid_t init, unsigned int most,
-		    bool (*visit)(void *owner, pid_t pid, pid_t above), void *owner,
-		    struct err *e);
-
-/** proc_usage_end() - Free what a walk has, and zero it */
-void proc_usage_end(struct walk *k);
+/** found_add_children() - Those that a process has now; 0 or -errno */
+int found_add_children(struct found *f, pid_t pid);
 
 #endif

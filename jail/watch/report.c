@@ -124,6 +124,19 @@ static const char *digest_plan(const struct plan *p)
 	return size < 0 ? NULL : sha256_text(policy, (size_t)size, hex);
 }
 
+void report_tree(const struct tree *t, FILE *out)
+{
+	static const char *const verified[] = {
+		[TREE_UNKNOWN] = "null",
+		[TREE_CLAIMED] = "false",
+		[TREE_VERIFIED] = "true",
+		[TREE_LISTED] = "null",
+	};
+
+	json_after("\"root_sha256\":", t->state == TREE_UNKNOWN ? NULL : t->sha256, out);
+	(void)fprintf(out, ",\"root_verified\":%s", verified[t->state]);
+}
+
 void report_digests(const struct plan *p, const struct tree *root, FILE *out)
 {
 	/* nothing changes a plan, and serve tells its one with each session */
@@ -141,7 +154,7 @@ void report_digests(const struct plan *p, const struct tree *root, FILE *out)
 		sha256_update(&argv, strlen(*word) + 1, /* with its NUL */
 			      (const uint8_t *)*word);
 	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
-	tree_print(root, out);
+	report_tree(root, out);
 }
 
 void report_posture(const struct posture *p, const struct jail *jail, FILE *out)

@@ -68,4 +68,7 @@ void report_digests(const struct plan *p, const struct tree *root, FILE *out);
  */
 void report_not_enforced(const struct jail *jail, bool listened, FILE *out);
 
+/** report_tree() - root_sha256 and root_verified, as members of a JSON object */
+void report_tree(const struct tree *t, FILE *out);
+
 #endif

@@ -69,15 +69,32 @@ static void tell_violations(const struct violations *v, bool killed, bool locked
 	(void)fputs(hint, stderr);
 }
 
+/* was it the leaf's own limit? Else one above it was reached: the kernel tells no more */
+static bool is_own(const struct outcome *o, const struct judgement *j,
+		   const struct plan *p)
+{
+	if (!o->cgroup)
+		return true;
+	return j->verdict == VERDICT_MEMORY ? o->usage.ooms > 0
+	       : j->verdict == VERDICT_PIDS ? o->usage.pids_peak > p->limit[LIMIT_PIDS]
+					    : true;
+}
+
 void run_tell(const struct outcome *o, const struct judgement *j, const struct plan *p)
 {
-	for (size_t i = 0; i < COUNT(limits); i++)
+	bool pids = j->verdict == VERDICT_PIDS, own = is_own(o, j, p);
+	const char *words = pids                ? "a process or thread was refused"
+			    : j->exit_code >= 0 ? "a process of it was killed"
+						: "killed";
+
+	for (size_t i = 0; own && i < COUNT(limits); i++)
 		if (limits[i].verdict == j->verdict)
-			tell_limit(j->verdict == VERDICT_PIDS
-					   ? "a process or thread was refused"
-				   : j->exit_code >= 0 ? "a process of it was killed"
-						       : "killed",
-				   limits[i].limit, p);
+			tell_limit(words, limits[i].limit, p);
+	if (!own)
+		(void)fprintf(
+			stderr,
+			"stepjail: %s: --total-%s, or a limit of the host: its own --%s was not reached\n",
+			words, pids ? "pids" : "memory", pids ? "pids" : "memory");
 	if (j->verdict == VERDICT_DISK)
 		tell_disk(o, p, j->signal);
 	if (p->learn == ANSWER_NO)

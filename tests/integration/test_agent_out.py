@@ -57,6 +57,16 @@ print(open('/work/out/.stepjail').read() == '')
         status, out, err = self.run_agent("replay", self.path("t.jsonl"), "--stepjail", self.stepjail, *self.more)
         self.assertEqual((status, err), (0, ""), out)
 
+    def test_out_of_a_script(self):
+        """What `run` does not do: a script's files, without a model."""
+        script = self.path("s.py", "import os\nfor n in range(2):\n    with open(f'/work/out/{n}', 'w') as f:\n"
+                                   "        f.write('x')\nos.symlink('0', '/work/out/link')\n")
+        with open(script, encoding="ascii") as lines:
+            status, _, err = self.run_agent("repl", "--transcript", "none", "--out", self.path("o"),
+                                            "--stepjail", self.stepjail, *self.more, stdin=lines)
+        self.assertEqual((status, self.tree(self.path("o"))), (0, {"0": b"x", "1": b"x"}), err)
+        self.assertIn("'link': it is a link", err)
+
     def test_out_json_and_no_out(self):
         status, out, err = self.solve("--json", "--model", self.script(
             fence("open('/work/out/x', 'w').write('1')"), "Done."), "--out", self.path("o"), "--transcript",

@@ -68,6 +68,16 @@ class Demo(ReplayCase):
         os.chmod(self.csv, 0o644)
         self.solve_for_real("--file", self.csv, "--model", f"scripted:{SCRIPT}")
 
+    def test_policy(self):
+        """Its options are those of each jail, and the agent's own come first."""
+        self.record = self.path("policy.jsonl")
+        policy = self.path("policy", "hostname given\nmemory 64M\nwall-time 1ms\n")
+        self.run_steps("import socket; print(socket.gethostname())", more=("--policy", policy))
+        step = [e for e in self.events() if e["event"] == "step"][0]
+        self.assertIn("given\n", json.dumps(step).replace("\\n", "\n"))
+        self.assertIn("--memory 512M", self.replay("--policy", policy))
+        self.assertIn("step 1: differs", self.replay(status=DIFFERS))
+
     def test_nothing_differs(self):
         out = self.replay()
         self.assertEqual([f"step {n}: the same" for n in (1, 2, 3)], out.splitlines()[-4:-1])
@@ -252,8 +262,15 @@ class Strangers(ReplayCase):
     def jail(self, events):
         return events[0]["inputs"]
 
+    def test_policy_is_never_theirs(self):
+        """A file that the transcript names is not opened: it could hold any option."""
+        policy = self.path("theirs", "bind-rw %s:/work/x\nno-such-option 1\n" % self.path("."))
+        self.rewrite(lambda e: self.jail(e).update(options={"policy": policy}))
+        self.assertNotIn("policy", self.replay())
+        self.assertIn("'no-such-option' is not an option", self.replay("--policy", policy, status=125))
+
     def test_options_that_solve_does_not_have(self):
-        for name in ("bind-rw", "bind", "policy", "report", "wall-time", "stepjail", "", "memory "):
+        for name in ("bind-rw", "bind", "report", "wall-time", "stepjail", "", "memory "):
             with self.subTest(name=name):
                 self.refused(lambda e: self.jail(e).update(options={name: "x"}),
                              "what its jails were made with", f": --{name}=x: no such option")

@@ -111,14 +111,13 @@ class Folder(SkillsCase):
         self.assertLess(sum(map(len, lines)), 4096 + 65 * len("| "))
         self.task(fence("from skills.many39 import many39 as f; print(f())"), "expect: | 42\nDone.")
 
-    def test_folder_that_is_closed_to_jails(self):
+    def test_folder_that_is_closed_to_others(self):
+        """Root's jails are shown it as their own, and a user's read what the user may."""
         self.put("one.py", function("one"))
+        os.chmod(self.file("one.py"), 0o600)
         os.chmod(self.dir, 0o700)
-        if os.getuid() != 0:
-            return  # a user's jails read what the user may
-        err, _ = self.task("Done.", status=125)
-        self.assertIn(f"{self.dir} is closed to the jail", err)
-        self.assertIn("chmod o+rx", err)
+        self.assertEqual(self.lines(), ["| one()", "|     Words."])
+        self.task(fence("from skills.one import one; print(one())"), "expect: | 42\nDone.")
 
     def test_no_list(self):
         """The task goes on without one, and why there is none is said."""

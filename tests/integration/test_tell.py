@@ -41,6 +41,15 @@ class Told(Host):
                 self.assertEqual(self.told(code, *options), ["stepjail: " + line])
                 self.assertEqual(self.told(code, *options, "--quiet"), [])
 
+    def test_what_is_never_given_up(self):
+        """A limit of all jails, where there is no cgroup to have it. Elsewhere it would be set."""
+        if "--allow-missing" not in self.words(report=False):
+            self.skipTest("cgroup v2 is here: tests/vm/cases/total.sh")
+        for option in ("--total-memory=1G", "--total-pids=100", "--total-cpus=2"):
+            done = self.run_jail(option, "--", "/bin/python3", "-c", "1", report=False)
+            self.assertEqual(done.returncode, 125)
+            self.assertIn(b"the --total- limits are never given up: cgroup: ", done.stderr)
+
     def test_refused_calls(self):
         self.assertEqual(self.told(CALL),
                          ["stepjail: refused: execve x2 (--lock-code=no allows it)"])

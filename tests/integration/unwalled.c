@@ -28,7 +28,7 @@
 #include "jail/launch/network.h"
 #include "jail/walls/caps.h"
 #include "jail/walls/landlock.h"
-#include "jail/walls/net.h"
+#include "jail/walls/gate.h"
 #include "jail/plan/plan.h"
 
 static bool lacks(const char *wall)
@@ -85,9 +85,9 @@ MAY_LACK(landlock_restrict, (const struct plan *p, int abi, struct err *e), p, a
 MAY_LACK(network_up, (struct nl_sock * sk, struct err *e), sk, e)
 
 /* more in the network namespace than was planned */
-int __real_net_open(int *netlink, struct err *e);
-int __wrap_net_open(int *netlink, struct err *e);
-int __wrap_net_open(int *netlink, struct err *e)
+int __real_gate_open_netlink(int *netlink, struct err *e);
+int __wrap_gate_open_netlink(int *netlink, struct err *e);
+int __wrap_gate_open_netlink(int *netlink, struct err *e)
 {
 	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq lo = { .ifr_name = "lo" };
@@ -98,7 +98,7 @@ int __wrap_net_open(int *netlink, struct err *e)
 	if (lacks("no other address") && ioctl(sock, SIOCSIFADDR, &lo) < 0)
 		return -1;
 	(void)close(sock);
-	return __real_net_open(netlink, e);
+	return __real_gate_open_netlink(netlink, e);
 }
 
 int __real_procfs_write(pid_t pid, const char *file, const char *text);

@@ -55,6 +55,8 @@ int __wrap_launch_prepare(struct jail *j, struct parts *parts,
 	j->plan = parts->plan;
 	j->warm = true;
 	*c = played_child;
+	c->plan = parts->plan;
+	c->sources = &parts->sources;
 	c->stdio = j->stdio;
 	return 0;
 }

@@ -150,6 +150,7 @@ Suite *jail_session_media_suite(void);
 Suite *jail_sha256_suite(void);
 Suite *jail_shipped_suite(void);
 Suite *jail_denied_without_suite(void);
+Suite *jail_mapped_suite(void);
 Suite *jail_source_suite(void);
 Suite *jail_stage_suite(void);
 Suite *jail_states_suite(void);

@@ -18,6 +18,7 @@
 
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
+#include "jail/watch/cgroup_usage.h"
 #include "tests/unit/suites.h"
 
 static const char *base;

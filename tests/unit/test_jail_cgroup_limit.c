@@ -353,6 +353,49 @@ START_TEST(what_is_not_enforced_is_named)
 }
 END_TEST
 
+/* the folder of all leaves: the first number that is named holds for all */
+START_TEST(all_jails_have_one_number)
+{
+	static const struct {
+		const char *there;
+		uint64_t bytes;
+		int result;
+		const char *after;
+	} rows[] = {
+		{ "max\n", NO_LIMIT, 0, "max\n" },
+		/* a plain file keeps the end of what was longer */
+		{ "max", 64 << 20, 0, "67108864" },
+		{ "67108864\n", 64 << 20, 0, "67108864\n" },
+		{ "67108864\n", (64 << 20) + 1, 0, "67108864\n" },
+		{ "67108864\n", 128 << 20, -EPROTO, "67108864\n" },
+		{ "67108864\n", 32 << 20, -EPROTO, "67108864\n" },
+		{ "67108864\n", NO_LIMIT, 0, "67108864\n" },
+		{ "", 64 << 20, -EPROTO, "" },
+	};
+	struct err e = { 0 };
+
+	plan.limit[LIMIT_TOTAL_PIDS] = plan.limit[LIMIT_TOTAL_CPUS_MILLI] = NO_LIMIT;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		put("memory.max", rows[i].there);
+		plan.limit[LIMIT_TOTAL_MEMORY_BYTES] = rows[i].bytes;
+		ck_assert_msg(cgroup_limit_total(leaf, &plan, &e) == rows[i].result,
+			      "row %zu: %s", i, e.text);
+		ck_assert_str_eq(got("memory.max"), rows[i].after);
+	}
+	plan.limit[LIMIT_TOTAL_MEMORY_BYTES] = NO_LIMIT;
+	plan.limit[LIMIT_TOTAL_PIDS] = 4000;
+	plan.limit[LIMIT_TOTAL_CPUS_MILLI] = 2500;
+	put("pids.max", "max");
+	put("cpu.max", "max 100000\n");
+	ck_assert_msg(cgroup_limit_total(leaf, &plan, &e) == 0, "%s", e.text);
+	ck_assert_str_eq(got("pids.max"), "4000");
+	ck_assert_str_eq(got("cpu.max"), "250000 100000");
+	MUST(unlinkat(leaf, "pids.max", 0) == 0);
+	ck_assert_int_eq(cgroup_limit_total(leaf, &plan, &e), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(e.text, "pids.max of all jails together"));
+}
+END_TEST
+
 Suite *jail_cgroup_limit_suite(void)
 {
 	Suite *s = suite_create("jail cgroup limit");
@@ -369,6 +412,7 @@ Suite *jail_cgroup_limit_suite(void)
 	tcase_add_loop_test(c, what_is_no_disk_is_named, 0, 3);
 	tcase_add_test(c, limits_are_printed);
 	tcase_add_test(c, what_is_not_enforced_is_named);
+	tcase_add_test(c, all_jails_have_one_number);
 	suite_add_tcase(s, c);
 	return s;
 }

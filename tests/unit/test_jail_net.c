@@ -18,7 +18,7 @@
 #include "jail/launch/network.h"
 #include "jail/launch/posture.h"
 #include "jail/walls/caps.h"
-#include "jail/walls/net.h"
+#include "jail/walls/gate.h"
 #include "tests/unit/suites.h"
 
 /* what the read-back comes to in the calling process's own namespace */
@@ -63,7 +63,7 @@ static int open_here(void)
 	struct err e;
 	int netlink;
 
-	MUST(net_open(&netlink, &e) == 0);
+	MUST(gate_open_netlink(&netlink, &e) == 0);
 	MUST(fcntl(netlink, F_GETFD) == FD_CLOEXEC);
 	return netlink;
 }

@@ -29,6 +29,7 @@
 
 static struct plan plan;
 static struct jail jail;
+static const struct sources sources;
 static char status[2048], limits[4096];
 
 static const char uid_map[] = "         0 1879048192          1\n"
@@ -86,6 +87,7 @@ static void make_jail(void)
 	ck_assert_int_eq(plan_add_bind(&plan, "/srv:/work", true, &e), 0);
 	jail = (struct jail){
 		.plan = &plan,
+		.sources = &sources,
 		.limited = true,
 		.cgroup = { .name = "run-1" },
 		.ids = { true, -1, 1879048192, 1879048194, 0, 1000 },

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "jail/base/command.h"
 #include "jail/launch/shipped.h"
 #include "tests/unit/suites.h"
 
@@ -191,14 +192,14 @@ static void look_for_escape(void *arg)
 	(void)arg;
 	if (!own_the_folder())
 		return;
-	MUST(shipped_escape(words + 1, &e) == -ENOENT &&
+	MUST(command_escape(words + 1, &e) == -ENOENT &&
 	     strstr(e.text, "stepjail-escape"));
 	MUST(mknod("stepjail-escape", S_IFREG | 0757, 0) == 0);
 	MUST(chmod("stepjail-escape", 0757) == 0 &&
-	     shipped_escape(words + 1, &e) == -EPERM);
+	     command_escape(words + 1, &e) == -EPERM);
 	/* an empty file is no program */
 	MUST(chmod("stepjail-escape", 0755) == 0);
-	MUST(shipped_escape(words + 1, &e) == -ENOEXEC);
+	MUST(command_escape(words + 1, &e) == -ENOEXEC);
 }
 
 START_TEST(escape_lies_beside_the_executable)

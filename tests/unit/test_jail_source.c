@@ -19,6 +19,7 @@
 
 static struct plan plan;
 static struct sources sources;
+static const struct ids caller;
 static const char *host;
 
 static void make_host(void)
@@ -170,27 +171,35 @@ START_TEST(the_root_tree_is_a_folder)
 }
 END_TEST
 
-/* what the jail's own ids could not open, refused with words before it starts */
-START_TEST(what_is_closed_to_other_ids_is_refused)
+/* what the jail's own ids cannot open: its owner is mapped, or it is refused with words
+ * before the jail starts */
+START_TEST(what_is_closed_to_other_ids_is_mapped)
 {
+	enum { TAKEN, MAPPED, REFUSED };
 	static const struct {
 		const char *name;
 		mode_t folder, file;
-		bool writable, taken;
+		bool writable;
+		int is;
 	} rows[] = {
-		{ "folder", 0755, 0644, false, true },
-		{ "folder", 0705, 0600, false, true },
-		{ "folder", 0750, 0644, false, false },
-		{ "folder", 0754, 0644, false, false },
-		{ "folder", 0751, 0644, false, false },
-		{ "folder", 0755, 0644, true, false },
-		{ "folder", 0777, 0644, true, true },
-		{ "folder/file", 0755, 0644, false, true },
-		{ "folder/file", 0711, 0604, false, true },
-		{ "folder/file", 0755, 0640, false, false },
-		{ "folder/file", 0754, 0644, false, false },
-		{ "folder/file", 0755, 0644, true, false },
-		{ "folder/file", 0755, 0646, true, true },
+		{ "folder", 0755, 0644, false, TAKEN },
+		{ "folder", 0705, 0600, false, TAKEN },
+		{ "folder", 0750, 0644, false, MAPPED },
+		{ "folder", 0754, 0644, false, MAPPED },
+		{ "folder", 0751, 0644, false, MAPPED },
+		{ "folder", 0770, 0644, true, REFUSED },
+		{ "folder", 0055, 0644, false, TAKEN },
+		{ "folder", 0200, 0644, false, REFUSED },
+		{ "folder", 0755, 0644, true, REFUSED },
+		{ "folder", 0777, 0644, true, TAKEN },
+		{ "folder/file", 0755, 0644, false, TAKEN },
+		{ "folder/file", 0711, 0604, false, TAKEN },
+		{ "folder/file", 0755, 0640, false, MAPPED },
+		{ "folder/file", 0755, 0060, false, REFUSED },
+		{ "folder/file", 0754, 0644, false, MAPPED },
+		{ "folder/file", 0755, 0644, true, REFUSED },
+		{ "folder/file", 0750, 0666, true, REFUSED },
+		{ "folder/file", 0755, 0646, true, TAKEN },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -200,12 +209,17 @@ START_TEST(what_is_closed_to_other_ids_is_refused)
 		ck_assert_int_eq(chmod(unit_path(host, "folder/file"), rows[i].file), 0);
 		ck_assert_int_eq(chmod(unit_path(host, "folder"), rows[i].folder), 0);
 		r = find(rows[i].name, rows[i].writable, true, &e);
-		ck_assert_msg(r == (rows[i].taken ? 0 : -EACCES), "row %zu: %d %s", i, r,
-			      e.text);
-		if (!rows[i].taken)
+		ck_assert_msg(r == (rows[i].is == REFUSED ? -EACCES : 0),
+			      "row %zu: %d %s", i, r, e.text);
+		if (rows[i].is == REFUSED)
 			ck_assert_msg(strstr(e.text, "chmod o+") != NULL, "%s", e.text);
+		else
+			ck_assert_int_eq(sources.bind[0].mapped, rows[i].is == MAPPED);
+		if (rows[i].is == REFUSED && geteuid() != 0)
+			continue;
 		/* to the caller's own ids it is not closed */
 		ck_assert_int_eq(find(rows[i].name, rows[i].writable, false, &e), 0);
+		ck_assert(!sources.bind[0].mapped);
 	}
 	ck_assert_int_eq(chmod(unit_path(host, "folder"), 0755), 0);
 }
@@ -262,7 +276,7 @@ static void clone_all(void *arg)
 	(void)arg;
 	if (!unit_namespace(CLONE_NEWNS))
 		return;
-	MUST(mount_clone(&sources, &plan, &e) == 0);
+	MUST(mount_clone(&sources, &plan, &caller, false, &e) == 0);
 	MUST(flags_of(sources.root.tree) == (ST_RDONLY | ST_NOSUID | ST_NODEV));
 	MUST(flags_of(sources.bind[0].tree) == (ST_RDONLY | ST_NOSUID | ST_NODEV));
 	MUST(flags_of(sources.bind[1].tree) == (ST_NOSUID | ST_NODEV | ST_NOEXEC));
@@ -295,7 +309,7 @@ static void clone_replaced(void *arg)
 	MUST(rename(unit_path(host, what), unit_path(host, "aside")) == 0);
 	MUST(strchr(what, '/') ? mknod(unit_path(host, what), S_IFREG | 0644, 0) == 0
 			       : mkdir(unit_path(host, what), 0755) == 0);
-	MUST(mount_clone(&sources, &plan, &e) == -ESTALE);
+	MUST(mount_clone(&sources, &plan, &caller, false, &e) == -ESTALE);
 	MUST(strstr(e.text, "was replaced") != NULL);
 }
 
@@ -329,7 +343,7 @@ static void mount_it(void *arg)
 	MUST(io_write_file_at(AT_FDCWD, "/proc/self/uid_map", uids) == 0);
 	MUST(io_write_file_at(AT_FDCWD, "/proc/self/setgroups", "deny") == 0);
 	MUST(io_write_file_at(AT_FDCWD, "/proc/self/gid_map", gids) == 0);
-	MUST(mount_clone(&sources, &plan, &e) == 0);
+	MUST(mount_clone(&sources, &plan, &caller, false, &e) == 0);
 	if (replaced) {
 		MUST(rename(unit_path(host, "folder/file"), unit_path(host, "old")) == 0);
 		MUST(mknod(unit_path(host, "folder/file"), S_IFREG | 0666, 0) == 0);
@@ -371,7 +385,7 @@ Suite *jail_source_suite(void)
 	tcase_add_test(c, what_is_not_there_is_named);
 	tcase_add_test(c, devices_are_no_sources);
 	tcase_add_test(c, the_root_tree_is_a_folder);
-	tcase_add_test(c, what_is_closed_to_other_ids_is_refused);
+	tcase_add_test(c, what_is_closed_to_other_ids_is_mapped);
 	tcase_add_test(c, what_is_closed_to_the_caller_is_refused);
 	tcase_add_test(c, a_closed_root_tree_is_refused);
 	tcase_add_test(c, clones_have_their_flags);

@@ -38,7 +38,7 @@ static void begin(void)
 	unit_lives_on();
 	ck_assert_int_eq(option_parse(&plan, (char *[]){ NULL }, &e), 0);
 	plan.session = true;
-	parts = (struct parts){ .plan = &plan };
+	parts = (struct parts){ .plan = &plan, .sources.root.tree = -1 };
 	ck_assert_msg(template_start(&t, &parts, words, STDERR_FILENO, &e) == 0, "%s",
 		      e.text);
 }
@@ -86,6 +86,7 @@ static void made(struct template *from, const struct err *why)
 START_TEST(a_clone_is_asked_for_with_its_fds)
 {
 	bool own = _i & 1, limited = _i & 2;
+	struct source *closed = &parts.sources.bind[1];
 	struct jail j = JAIL_NONE;
 	struct warm_request q;
 
@@ -98,7 +99,11 @@ START_TEST(a_clone_is_asked_for_with_its_fds)
 	(void)close(played_hello(0));
 	j.limited = limited;
 	j.cgroup.leaf = leaf(unit_folder());
-	/* any fd will do */
+	/* any fd will do, for the one source of two that is to be mapped, too */
+	plan.bind_count = own ? 2 : 0;
+	parts.sources.bind[0].tree = -1;
+	*closed =
+		(struct source){ .mapped = true, .tree = own ? dup(STDERR_FILENO) : -1 };
 	j.ids = (struct ids){ own, dup(STDERR_FILENO), 5000, 22, 3, 4, false };
 	played_child.control = dup(STDERR_FILENO);
 	played_child.gate = dup(STDERR_FILENO);
@@ -109,7 +114,8 @@ START_TEST(a_clone_is_asked_for_with_its_fds)
 	/* they are the template's now */
 	ck_assert_int_lt(fcntl(played_child.control, F_GETFD), 0);
 	ck_assert_int_lt(fcntl(played_child.gate, F_GETFD), 0);
-	ck_assert_int_eq(take_request(&q), WARM_FDS_MIN + own + limited);
+	ck_assert_int_lt(closed->tree, 0);
+	ck_assert_int_eq(take_request(&q), WARM_FDS_MIN + own + limited + own);
 	ck_assert(q.own == own && q.limited == limited && q.session == 1);
 	/* an ordinary user's is the one that the template's namespace has */
 	ck_assert_uint_eq(q.host_uid, own ? 5000 : 1000);
@@ -123,6 +129,22 @@ START_TEST(a_clone_is_asked_for_with_its_fds)
 	played_answer(0, 0, "");
 	ck_assert_int_eq(template_serve(&t, &e), 1);
 	ck_assert(answered == 1 && last == 0 && t.asked == 0);
+}
+END_TEST
+
+/* each takes an fd in one message */
+START_TEST(so_many_sources_are_mapped)
+{
+	static char *const words[] = { "/bin/interpreter", NULL };
+
+	begin();
+	for (size_t i = 0; i <= MOUNT_MAPPED_MAX; i++)
+		parts.sources.bind[i].mapped = true;
+	plan.bind_count = MOUNT_MAPPED_MAX;
+	ck_assert_int_eq(template_start(&t, &parts, words, STDERR_FILENO, &e), 0);
+	plan.bind_count++;
+	ck_assert_int_eq(template_start(&t, &parts, words, STDERR_FILENO, &e), -E2BIG);
+	ck_assert_ptr_nonnull(strstr(e.text, "--cold"));
 }
 END_TEST
 
@@ -270,6 +292,7 @@ Suite *jail_template_clone_suite(void)
 	TCase *c = tcase_create("clone");
 
 	tcase_add_loop_test(c, a_clone_is_asked_for_with_its_fds, 0, 4);
+	tcase_add_test(c, so_many_sources_are_mapped);
 	tcase_add_test(c, one_that_is_not_ready_is_not_asked);
 	tcase_add_test(c, a_clone_that_failed_says_why);
 	tcase_add_test(c, an_fd_of_a_template_is_not_taken);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "jail/base/tree.h"
+#include "jail/watch/report.h"
 #include "tests/unit/suites.h"
 
 /* '-' is before '/', so a folder's things do not follow it at once */
@@ -310,7 +311,7 @@ START_TEST(the_report_says_how_it_is_known)
 		char text[128] = "";
 		FILE *out = fmemopen(text, sizeof(text), "w");
 
-		tree_print(&t, out);
+		report_tree(&t, out);
 		ck_assert_int_eq(fclose(out), 0);
 		ck_assert_str_eq(text, rows[i].json);
 	}

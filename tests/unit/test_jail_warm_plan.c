@@ -48,9 +48,10 @@ static int write_plan(void)
 
 	unit_lives_on();
 	ck_assert_msg(option_parse(&plan, options, &e) == 0, "%s", e.text);
-	parts.sources.root = (struct source){ HOST "/tree", NULL, 7, 1ULL << 40, -1 };
-	parts.sources.bind[0] = (struct source){ HOST, "data.csv", 8, 2, -1 };
-	parts.sources.bind[1] = (struct source){ HOST "/out", NULL, 9, 3, -1 };
+	parts.sources.root =
+		(struct source){ HOST "/tree", NULL, 7, 1ULL << 40, -1, false };
+	parts.sources.bind[0] = (struct source){ HOST, "data.csv", 8, 2, -1, true };
+	parts.sources.bind[1] = (struct source){ HOST "/out", NULL, 9, 3, -1, false };
 	parts.plan = &plan;
 	parts.landlock_abi = 5;
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
@@ -95,6 +96,7 @@ START_TEST(what_the_stages_need_comes_back)
 	ck_assert_uint_eq(sources_back.root.ino, 1ULL << 40);
 	ck_assert_uint_eq(sources_back.root.dev, 7);
 	ck_assert_str_eq(sources_back.bind[0].name, "data.csv");
+	ck_assert(sources_back.bind[0].mapped && !sources_back.bind[1].mapped);
 	ck_assert_ptr_null(sources_back.bind[1].name);
 	ck_assert_uint_eq(sources_back.bind[1].dev, 9);
 	ck_assert_uint_eq(sources_back.bind[1].ino, 3);
@@ -156,6 +158,7 @@ static const struct {
 	SET(call[0].arg, -2, "call.arg[0] cannot be"),
 	SET(call[0].arg, 6, "call.arg[0] cannot be"),
 	SET(bind[1].writable, 2, "bind.writable[1] cannot be"),
+	SET(bind[0].mapped, 2, "bind.mapped[0] cannot be"),
 	SET(bind[0].name[4], '/', "bind.name[0] cannot be"),
 	SET(bind[0].dst[0], 'm', "bind.dst[0] cannot be"),
 	SET(bind[1].dst[1], '\0', "bind.dst[1] cannot be"),

@@ -28,11 +28,10 @@
 #include "jail/launch/cgroup/cgroup.h"
 
 /* files of a leaf that are read or written after cgroup_hold() */
-static const char *const held[] = {
+const char *const cgroup_held[CGROUP_HELD] = {
 	"cgroup.kill",   "cgroup.procs", "memory.peak",    "pids.peak",   "cpu.stat",
 	"memory.events", "pids.events",  "memory.current", "memory.stat",
 };
-_Static_assert(COUNT(held) == CGROUP_HELD, "an fd for each");
 
 int cgroup_remove(int base, const char *name)
 {
@@ -84,10 +83,13 @@ int cgroup_place(struct cgroup *cg, const struct plan *p, const struct cgroup *t
 	struct timespec now;
 	int r = 0;
 
-	if (!template)
+	if (!template) {
 		r = cgroup_find(p, &cg->base, where, sizeof(where), e);
-	else if ((cg->base = fcntl(template->inner, F_DUPFD_CLOEXEC, 3)) < 0)
+		if (r == 0)
+			r = cgroup_limit_total(cg->base, p, e);
+	} else if ((cg->base = fcntl(template->inner, F_DUPFD_CLOEXEC, 3)) < 0) {
 		r = err_set(e, errno, "cgroup: duplicate an fd");
+	}
 	if (r < 0)
 		return r;
 	/* unique without asking: no two launchers share a pid and a nanosecond */
@@ -111,41 +113,8 @@ void cgroup_hold(struct cgroup *cg, bool session)
 {
 	for (size_t i = 0; i < (session ? CGROUP_HELD : CGROUP_HELD_RUN); i++)
 		cg->held[i] =
-			openat(cg->leaf, held[i],
+			openat(cg->leaf, cgroup_held[i],
 			       (i == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
-}
-
-static int find_held(const struct cgroup *cg, const char *file)
-{
-	for (size_t i = 0; i < CGROUP_HELD; i++)
-		if (strcmp(held[i], file) == 0)
-			return cg->held[i];
-	return -1;
-}
-
-ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_t size)
-{
-	int fd = find_held(cg, file);
-
-	if (fd < 0)
-		return io_read_file_at(cg->leaf, file, text, size);
-	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : io_read_text(fd, text, size);
-}
-
-int cgroup_count(const struct cgroup *cg)
-{
-	char text[16384] = "";
-	int lines = 0;
-	ssize_t n = cgroup_read(cg, "cgroup.procs", text, sizeof(text));
-
-	/* more than fits is still told, as a lower bound */
-	if (n == -EFBIG)
-		n = sizeof(text);
-	if (n < 0)
-		return (int)n;
-	for (ssize_t i = 0; i < n; i++)
-		lines += text[i] == '\n';
-	return lines;
 }
 
 void cgroup_kill(const struct cgroup *cg)

@@ -15,6 +15,9 @@
 #define CGROUP_HELD 9
 #define CGROUP_HELD_RUN 7 /* the others are for sessions alone */
 
+/* their names */
+extern const char *const cgroup_held[CGROUP_HELD];
+
 struct cgroup {
 	int base;  /* directory fd that leaves are made in */
 	int leaf;  /* directory fd of this run's leaf */
@@ -61,11 +64,8 @@ int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struc
  */
 void cgroup_enter_scope(char *const *argv);
 
-/** cgroup_entered_scope() - Note that this process was started by cgroup_enter_scope() */
-void cgroup_entered_scope(void);
-
-/** cgroup_in_scope() - Was cgroup_entered_scope() called? */
-bool cgroup_in_scope(void);
+/* this process was started by cgroup_enter_scope(): for main() to set */
+extern bool cgroup_in_scope;
 
 /**
  * cgroup_ask_delegated() - Does systemd say that the unit of this cgroup is delegated?
@@ -114,22 +114,12 @@ void cgroup_hold(struct cgroup *cg, bool session);
 void cgroup_release(struct cgroup *cg);
 
 /**
- * cgroup_read() - Read a file of the leaf, by a held fd if there is one
- *
- * Return: as io_read_file_at()
- */
-ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_t size);
-
-/**
  * cgroup_give() - Let this user move processes into, or between those below, a cgroup
  * @dir:	Directory fd of the cgroup
  *
  * Return: 0, or -errno
  */
 int cgroup_give(int dir, uid_t uid, struct err *e);
-
-/** cgroup_count() - How many processes are in the leaf, -errno if unreadable */
-int cgroup_count(const struct cgroup *cg);
 
 /** cgroup_kill() - SIGKILL to everything in the leaf, by cgroup.kill (Linux 5.14) */
 void cgroup_kill(const struct cgroup *cg);

@@ -186,7 +186,7 @@ static bool is_delegated(const char *path, bool without_unit)
 			return true;
 	/* a user's systemd may leave no mark (252 does not): this scope was asked for as
 	 * a delegated one, or systemd is asked now */
-	return cgroup_in_scope() || (geteuid() != 0 && cgroup_ask_delegated(unit));
+	return cgroup_in_scope || (geteuid() != 0 && cgroup_ask_delegated(unit));
 }
 
 /* may leaves be made here? */

@@ -176,6 +176,38 @@ int cgroup_limit(int leaf, const struct plan *p, struct cgroup_limits *l, struct
 	return write_disks(leaf, p, l, e);
 }
 
+/* of the folder that all leaves are in */
+static const struct row totals[] = {
+	{ "memory.max", "max", LIMIT_TOTAL_MEMORY_BYTES, PAGES, 0, "", NULL, false },
+	{ "pids.max", "max", LIMIT_TOTAL_PIDS, 1, 0, "", NULL, false },
+	{ "cpu.max", "max 100000", LIMIT_TOTAL_CPUS_MILLI, 100, 0, " 100000", NULL,
+	  false },
+};
+
+int cgroup_limit_total(int base, const struct plan *p, struct err *e)
+{
+	for (size_t i = 0; i < COUNT(totals); i++) {
+		char text[TEXT_MAX], now[TEXT_MAX] = "";
+		ssize_t n;
+
+		say(&totals[i], p, text);
+		if (is_initial(&totals[i], text))
+			continue;
+		n = io_read_file_at(base, totals[i].file, now, sizeof(now));
+		if (now[0] == 'm') { /* max: this is the first run that names one */
+			n = io_write_file_at(base, totals[i].file, text);
+			(void)io_read_file_at(base, totals[i].file, now, sizeof(now));
+		}
+		now[strcspn(now, "\n")] = '\0';
+		if (strcmp(now, text) != 0)
+			return err_set(
+				e, n < 0 ? (int)-n : EPROTO,
+				"cgroup: %s of all jails together is '%.60s', not '%.60s': name the same --total- limit everywhere, or write it into that file of the folder that jails are in",
+				totals[i].file, now, text);
+	}
+	return 0;
+}
+
 static int differs(const char *file, const char *got, const char *planned, struct err *e)
 {
 	return err_say(

@@ -37,6 +37,18 @@ struct cgroup_limits {
 int cgroup_limit(int leaf, const struct plan *p, struct cgroup_limits *l, struct err *e);
 
 /**
+ * cgroup_limit_total() - Limit all jails together
+ * @base:	Directory fd of the folder that leaves are made in
+ *
+ * One number holds for all: the first that a run names is written, and a run that names
+ * another is refused. So no run loosens what another was promised. A run that names none
+ * lives below it as well.
+ *
+ * Return: 0, -EPROTO (there is another), or -errno
+ */
+int cgroup_limit_total(int base, const struct plan *p, struct err *e);
+
+/**
  * cgroup_verify() - Read all limits of a leaf back and compare them with the plan
  * @l:		From cgroup_limit(); filled
  *

@@ -28,18 +28,8 @@
 /* not found by PATH, because root executes it */
 static const char *const runners[] = { "/usr/bin/systemd-run", "/bin/systemd-run" };
 
-static bool in_scope;
+bool cgroup_in_scope;
 static char refusal[160]; /* what systemd-run said; empty where it was not tried */
-
-void cgroup_entered_scope(void)
-{
-	in_scope = true;
-}
-
-bool cgroup_in_scope(void)
-{
-	return in_scope;
-}
 
 static const char *find_runner(void)
 {
@@ -137,7 +127,7 @@ void cgroup_enter_scope(char *const *argv)
 	char where[128];
 	int base = -1, r;
 
-	if (in_scope || !runner)
+	if (cgroup_in_scope || !runner)
 		return;
 	r = cgroup_find(NULL, &base, where, sizeof(where), &e);
 	io_close_fd(&base);

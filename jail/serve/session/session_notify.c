@@ -134,8 +134,8 @@ static void look_below(struct sought *w, pid_t process)
 	struct err e;
 
 	if (process && visit(w, process, 0))
-		(void)proc_usage_each(&k, process, LOOKS_MAX, visit, w, &e);
-	proc_usage_end(&k);
+		(void)walk_each(&k, process, LOOKS_MAX, visit, w, &e);
+	walk_end(&k);
 }
 
 /* Find the state that owns this number. Return: 0, -ESRCH (no process or thread has it),

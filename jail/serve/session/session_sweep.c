@@ -244,7 +244,7 @@ void sweep_stop(struct session *s)
 
 	w->under_way = false;
 	event_loop_unset(&s->serve->loop, &w->look);
-	proc_usage_end(&w->walk);
+	walk_end(&w->walk);
 }
 
 static void finish(struct session *s, int strays)
@@ -274,7 +274,7 @@ static unsigned int walk_on(struct session *s)
 {
 	struct sweep *w = &s->sweep;
 	struct err e;
-	int r = proc_usage_each(&w->walk, s->init, VISITS_A_TURN, visit, s, &e);
+	int r = walk_each(&w->walk, s->init, VISITS_A_TURN, visit, s, &e);
 
 	if (r > 0)
 		return 1;

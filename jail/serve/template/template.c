@@ -37,6 +37,7 @@ static int watch(struct template *t, struct err *e)
 int template_start(struct template *t, const struct parts *parts, char *const *argv,
 		   int out, struct err *e)
 {
+	size_t mapped = 0;
 	int ends[2], r;
 
 	*t = (struct template){ .up = STARTUP_NONE, .channel = -1, .events = -1 };
@@ -45,6 +46,13 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 	t->plan.session = false;
 	t->plan.argv = argv;
 	t->parts = *parts;
+	for (size_t i = 0; i < t->plan.bind_count; i++)
+		mapped += parts->sources.bind[i].mapped;
+	if (mapped > MOUNT_MAPPED_MAX)
+		return err_say(
+			e, E2BIG,
+			"bind: %zu files and folders are closed to others, and a warm session takes %d of these: hand in a folder that has them, or use --cold",
+			mapped, MOUNT_MAPPED_MAX);
 	t->start_ms = clock_now_ms();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(e, errno, "template: socket pair");
@@ -172,6 +180,9 @@ static int request(const struct template *t, const struct jail *j, const struct 
 		fds[count++] = j->ids.slot_fd;
 	if (j->limited)
 		fds[count++] = j->cgroup.leaf;
+	for (size_t i = 0; i < j->plan->bind_count; i++)
+		if (c->sources->bind[i].mapped)
+			fds[count++] = c->sources->bind[i].tree;
 	r = fd_passing_send(t->channel, &q, sizeof(q), fds, count);
 	return r < 0 ? fd_passing_failed(-r, "template: send a request", e) : 0;
 }

@@ -48,6 +48,7 @@ static void fill(struct warm_plan *w, const struct plan *p, const struct sources
 		w->bind[i].dev = from->dev;
 		w->bind[i].ino = from->ino;
 		w->bind[i].writable = p->bind[i].writable;
+		w->bind[i].mapped = from->mapped;
 		(void)snprintf(w->bind[i].name, sizeof(w->bind[i].name), "%s",
 			       from->name ? from->name : "");
 		(void)snprintf(w->bind[i].dst, sizeof(w->bind[i].dst), "%s",
