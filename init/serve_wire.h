@@ -39,9 +39,9 @@
  *	STATUS		of the session; session 0: of all
  *	CLOSE		end the session
  * to the client
- *	OPENED		JSON: the session is open; stepjail's version, its ids, posture and
- *			digests, what this host lacks, and what the kernel tells of the
- *			supervisor that reads what it says
+ *	OPENED		JSON: the session is open; stepjail's version, its ids, posture
+ *			and digests, what this host lacks, and what the kernel tells of
+ *			the supervisor that reads what it says
  *	OUT, ERR	bytes that the step wrote, in order within each: the first
  *			--output-limit of each. Of what comes then, DONE has the number
  *			and the last 4 KiB

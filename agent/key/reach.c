@@ -143,7 +143,7 @@ void reach_load_names(void)
 		if (!word || strncmp(word, "hosts:", 6) != 0)
 			continue;
 		/* the services behind it, loaded for good; files and dns are libc's own
-		 * by now. A word in brackets, what to do after one, is no library's name */
+		 * by now. A word in brackets says what to do after one: it is skipped */
 		for (word += 6; word; word = strtok_r(NULL, " \t\n", &rest)) {
 			if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")])
 				continue;

@@ -51,7 +51,7 @@ int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 
 /**
  * jail_plan() - Find the stepjail that is to make the sessions
- * @p:		Its @stepjail, @pass and @output_limit are set; @b stays valid as long as it
+ * @p:		Its @stepjail, @pass and @output_limit are set; @b stays valid as long
  *
  * Return: 0, or as launch_find()
  */

@@ -28,8 +28,8 @@ bool report_run(const cJSON *root, struct verdict_facts *facts);
 
 /**
  * report_step() - How a step ended: as a run, and state and usage
- * @step:	Facts, cpu_ms, memory_peak_bytes and strays are taken over, its facts' limit
- *		stays; what was not sent of the streams goes to their clips
+ * @step:	Facts, cpu_ms, memory_peak_bytes and strays are taken over; the limit
+ *		of its facts stays; what was not sent of the streams goes to their clips
  *
  * Return: true where there are such a verdict and state; else nothing of @step is changed
  */

@@ -19,9 +19,9 @@
  * @status:	Gets the exit status of PID 1
  *
  * Where the caller may not make a PID namespace, or change a root directory, it is made
- * in a new user namespace, with all ids of the host's root in it, or the caller's own one. All
- * signals must be blocked. PID 1 has a process group of its own, and looks at processes
- * in the new namespace: see procfs_use().
+ * in a new user namespace, with all ids of the host's root in it, or the caller's own
+ * one. All signals must be blocked. PID 1 has a process group of its own, and looks at
+ * processes in the new namespace: see procfs_use().
  *
  * Return: in PID 1: 0. In the caller, when PID 1 and what it left behind are gone: 1.
  * -errno in whichever failed

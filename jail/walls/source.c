@@ -135,8 +135,8 @@ int mount_check_same(const struct source *s, int tree, const char *name, bool ov
 	return 0;
 }
 
-/* its owner is shown as the program; that of a file's folder as init, which passes through
- * it to the file */
+/* its owner is shown as the program; that of a file's folder as init, which passes
+ * through it to the file */
 static int map_owner(const struct source *s, const struct ids *ids, struct err *e)
 {
 	const struct idmap shown = { ids_program(ids), ids_program_group(ids),

@@ -295,8 +295,8 @@ const struct stage stages[] = {
 	/* stand where the plan says, with the program's id. Must not use rights that the
 	 * program lacks */
 	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir },
-	/* have five empty sets, locked securebits and no_new_privs. Must not keep anything
-	 * for later */
+	/* have five empty sets, locked securebits and no_new_privs. Must not keep
+	 * anything for later */
 	{ "capabilities", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM, do_capabilities },
 	/* have no_new_privs and, in its own user namespace, what writes its clones'
 	 * maps. Must not run anything that is not of the tree */

@@ -241,7 +241,10 @@ class FileWork:
                            [self.channel.theirs.fileno(), theirs])
         self.channel.theirs.close()
         os.close(theirs)
-        self.pid = BORN.unpack(self.channel.expect(STARTED, number))[0]
+        try:
+            self.pid = BORN.unpack(self.channel.expect(STARTED, number))[0]
+        except Gone:
+            raise Gone(state.channel.expect(FAIL, number)[8:].rstrip(b"\0").decode()) from None
 
     def end(self, data=b""):
         got = b""

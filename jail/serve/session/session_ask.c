@@ -75,9 +75,9 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 }
 
 /*
- * Ask a state for the process of a step. @step: NULL where there was no memory for it; one
- * that cannot be asked for is forgotten. @fds: STEP_FDS of them, all taken; gets the ends
- * of its pipes. @count: how many of them are sent
+ * Ask a state for the process of a step. @step: NULL where there was no memory for it;
+ * one that cannot be asked for is forgotten. @fds: STEP_FDS of them, all taken; gets the
+ * ends of its pipes. @count: how many of them are sent
  */
 static int begin(struct step *step, struct state *of, const struct wire_header *h,
 		 const void *payload, int *fds, size_t count, struct err *e)

@@ -233,8 +233,8 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
 		session_end(s, "%s", e.text);
 }
 
-/* Mapped, not allocated: the struct has room for a frame and for many states, and pages of
- * it that are never used take no memory. */
+/* Mapped, not allocated: the struct has room for a frame and for many states, and pages
+ * of it that are never used take no memory. */
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e)
 {
 	struct session *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,

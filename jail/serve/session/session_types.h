@@ -16,7 +16,7 @@
 #include "jail/serve/session/serving.h"
 #include "jail/serve/rules/states.h"
 #include "jail/watch/outcome.h"
-#include "jail/watch/walk.h"
+#include "jail/serve/session/walk.h"
 #include "jail/watch/tmpfs_usage.h"
 #include "jail/watch/violation.h"
 

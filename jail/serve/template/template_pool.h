@@ -59,7 +59,7 @@ struct order {
  */
 int template_pool_launch(struct template_pool *s, struct order *o, struct err *e);
 
-/** template_pool_awaited() - Must one that starts be awaited before a jail is launched? */
+/** template_pool_awaited() - Must one that starts be awaited before a launch? */
 bool template_pool_awaited(const struct template_pool *s);
 
 /** template_pool_release() - A jail out of it has ended; NULL is nobody */

@@ -2,8 +2,8 @@
 /*
  * walk.h - a visit to every process of a jail, some of them in each turn
  */
-#ifndef STEPJAIL_JAIL_WATCH_WALK_H
-#define STEPJAIL_JAIL_WATCH_WALK_H
+#ifndef STEPJAIL_JAIL_SERVE_SESSION_WALK_H
+#define STEPJAIL_JAIL_SERVE_SESSION_WALK_H
 
 #include <stdbool.h>
 

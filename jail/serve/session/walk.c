@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "jail/watch/walk.h"
+#include "jail/serve/session/walk.h"
 
 /* the children of a process, and, in the same place of another list, whose they are */
 static int find_with(struct walk *k, pid_t pid)
