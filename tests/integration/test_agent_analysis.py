@@ -40,7 +40,7 @@ class Analysis(Installed, AgentCase):
             events = [json.loads(line) for line in lines]
         self.assertIn("no Parquet, no DuckDB", events[0]["system"])
         crash = [event for event in events if event["event"] == "step"][2]
-        self.assertIn("Extension modules: numpy.core", crash["error"]["head"])
+        self.assertIn("Extension modules: numpy.core", crash["stderr"]["head"])
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ class Cheats(SkillsCase):
             (function(F, "import os; os._exit(0)"), "ended before it answered"),
             (function(F, "raise SystemExit(0)"), wrong),
             (function(F, "import sys; sys.exit(0)"), wrong),
-            (function(F, "print('x' * 5000000)"), "answers too much"),
+            (function(F, "print('x' * 5000000)"), "answered too much"),
             (function(F, "while True: pass"), "wall-timeout"),
             (function(F, "return bytearray(1 << 34)"), wrong),
         ])
