@@ -123,7 +123,7 @@ except OSError as e: print(e.strerror)
         self.assertEqual(self.run_agent(*again)[0], 0)
 
     def test_a_database_with_a_log(self):
-        """SQLite's WAL mode needs a file beside the database, which /work/in cannot have."""
+        """SQLite's WAL mode needs a file beside the database, which only a user's own jail can make."""
         for name, mode in (("wal.db", "wal"), ("plain.db", "delete")):
             base = sqlite3.connect(self.path(name))
             base.execute(f"pragma journal_mode={mode}")
@@ -138,7 +138,7 @@ for url in ("file:wal.db", "file:wal.db?immutable=1", "file:plain.db"):
 """
         events, out, _ = self.run_task(code, more=(*self.more, "--file", self.path("wal.db"), "--file",
                                                    self.path("plain.db")))
-        self.assertRegex(out, r"\| [a-z ]* database[a-z ]*\n  \| \[\(7,\)\]\n  \| \[\(7,\)\]\n")
+        self.assertRegex(out, r"\| ([a-z ]* database[a-z ]*|\[\(7,\)\])(\n  \| \[\(7,\)\]){2}\n")
         told = {line.split(",")[0]: line for line in events[0]["user"].splitlines() if "/work/in/" in line}
         self.assertIn('in WAL mode: sqlite3.connect("file:PATH?immutable=1", uri=True) opens it.',
                       told["File /work/in/wal.db"])
