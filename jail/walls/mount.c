@@ -207,7 +207,9 @@ static int make_source(const struct source *s, size_t i, bool writable, struct e
 
 	cleanup_fd int overlay = mount_overlay(layers, e);
 
-	(void)setfsuid(geteuid());
+	/* it tells no failure, but what was before */
+	if (setfsuid(geteuid()) != PLAN_PROGRAM_ID)
+		return err_say(e, EPERM, "mount: setfsuid to the program's id");
 	if (overlay < 0)
 		return overlay;
 	r = mount_attach(overlay, over, e);

@@ -26,7 +26,7 @@ static void check_step(const struct step *step)
 
 	HOLDS((int)step->facts.verdict >= 0 && step->facts.verdict < VERDICT_COUNT);
 	HOLDS((int)step->facts.state >= 0 && step->facts.state < STATE_COUNT);
-	HOLDS(step->facts.code >= 0 && step->facts.code <= 255);
+	HOLDS(step->facts.code >= -1 && step->facts.code <= 255); /* -1: none */
 	HOLDS(step->facts.signal >= 0 && step->facts.signal <= 255);
 	verdict_words(&step->facts, &words);
 	for (size_t i = 0; i < words.length; i++)

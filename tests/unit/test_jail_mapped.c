@@ -34,7 +34,7 @@ static void make_host(void)
 /* bind host/@name, read-only, and find it; the root tree is host/root */
 static int find(const char *name, bool foreign, struct err *e)
 {
-	char spec[4096];
+	static char spec[4096]; /* the plan points into it */
 
 	*e = (struct err){ 0 };
 	plan_init(&plan);
