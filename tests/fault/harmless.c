@@ -84,6 +84,8 @@ static const struct {
 	  "and with less of it a stage of the template fails" },
 	{ "0.1", "newfstatat", "*", ANY, BEFORE,
 	  "the mount point is made, which fails where something is" },
+	{ "0.1", "syscall-122", "*", ANY, BEFORE,
+	  "setfsuid: a user's init has the program's id already; else the next one tells" },
 	{ "0.1", "prctl", " 0xf", ANY, BEFORE, "PR_SET_NAME: a name for ps" },
 	{ "0.1", "prctl", " 0x18", EINVAL, BEFORE,
 	  "the end of the bounding set; posture.c looks whether it was" },
