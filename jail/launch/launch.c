@@ -113,6 +113,9 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 	r = cgroup_place(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
 	if (r == 0 && !template)
 		r = cgroup_limit_total(j->cgroup.base, j->plan, e);
+	/* a keeper that cannot be started is no cgroup that is missing */
+	if (r == 0 && keeper_start(j->keeper, e) < 0)
+		return -e->errnum;
 	if (r == 0)
 		r = keeper_add(j->keeper, j->cgroup.base, j->cgroup.name, &j->kept, e);
 	if (r == 0)
@@ -198,10 +201,6 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 	/* for a warm jail, its template has the sources, but for those that are mapped */
 	if (r == 0)
 		r = clone_sources(j, parts, c, e);
-	/* Before the clone: of two new processes, the kernel is more likely to start the
-	 * second one on another CPU, where it begins while this one writes its maps. */
-	if (r == 0)
-		r = keeper_start(j->keeper, e);
 	if (r == 0)
 		r = limit(j, template, e);
 	c->cgroup = j->limited;
@@ -224,7 +223,10 @@ int launch_go(struct jail *j, struct err *e)
 		r = ids_map(&j->ids, j->pid, e);
 	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
 		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
-	/* while the child is at work, which ends by itself with its control socket */
+	/* While the child is at work, which ends by itself with its control socket. So a
+	 * launcher without a leaf forks its keeper only here. */
+	if (r == 0)
+		r = keeper_start(j->keeper, e);
 	return r < 0 ? r
 		     : keeper_give(j->keeper, &j->kept, j->pid, j->pidfd, j->ids.slot_fd,
 				   e);
