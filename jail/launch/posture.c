@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "init/io.h"
@@ -39,7 +38,8 @@ int posture_refuse(const char *what, const char *told, const char *planned, stru
 	return r;
 }
 
-/* is each namespace new? Its inode number is then not the launcher's */
+/* is each namespace new? Its name, "net:[4026531840]", is then not the launcher's.
+ * stat(2) would tell the same number, and make an inode for it first. */
 static int look_namespaces(const struct look *l, struct err *e)
 {
 	static const char *const kinds[] = { "user", "mnt", "pid",    "net",
@@ -50,22 +50,22 @@ static int look_namespaces(const struct look *l, struct err *e)
 	size_t count = p->template ? 6 : p->clock_start ? 8 : 7;
 
 	for (size_t i = 0; i < count; i++) {
-		struct stat jail, host;
-		char file[16];
+		char file[16], jail[48] = "", host[48] = "";
+		const char *number = jail + strlen(kinds[i]) + 2;
 
 		(void)snprintf(file, sizeof(file), "ns/%s", kinds[i]);
-		if (fstatat(l->dir, file, &jail, 0) < 0 ||
-		    fstatat(own, file, &host, 0) < 0)
+		if (readlinkat(l->dir, file, jail, sizeof(jail) - 1) < 0 ||
+		    readlinkat(own, file, host, sizeof(host) - 1) < 0)
 			return err_set(e, errno, "posture: look at /proc/%d/%s",
 				       l->ready->program, file);
-		if (jail.st_ino == host.st_ino)
+		if (strcmp(jail, host) == 0)
 			return err_say(
 				e, EPERM,
 				"posture: the %s namespace is the launcher's own: the program was not started",
 				kinds[i]);
-		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}",
-			      i ? "," : "{", kinds[i], (uintmax_t)jail.st_ino,
-			      (uintmax_t)host.st_ino);
+		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%lu,\"host\":%lu}",
+			      i ? "," : "{", kinds[i], strtoul(number, NULL, 10),
+			      strtoul(host + (number - jail), NULL, 10));
 	}
 	(void)fprintf(l->out, "}");
 	return 0;
