@@ -84,7 +84,7 @@ int probe_overlay(struct err *e)
 	if (fs < 0)
 		return fs;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount_attach(fs, "/", e) < 0 || fchdir(fs) < 0 ||
+	    mount_attach(fs, AT_FDCWD, "/", e) < 0 || fchdir(fs) < 0 ||
 	    mkdirat(fs, "a", 0755) < 0 || mkdirat(fs, "b", 0755) < 0)
 		return err_set(e, errno, "mount: prepare an overlay");
 	return mount_overlay("a:b", e);

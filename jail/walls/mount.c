@@ -81,7 +81,7 @@ static int assemble(const struct sources *s, const struct plan *p, struct err *e
 	cleanup_fd int base =
 		mount_tmpfs(&(struct tmpfs){ 1U << 20, 4096, 0755, 0 }, 0, e);
 	/* on a folder that every host has, and nothing is looked up in from here on */
-	int r = base < 0 ? base : mount_attach(base, "/proc", e);
+	int r = base < 0 ? base : mount_attach(base, AT_FDCWD, "/proc", e);
 
 	if (r < 0)
 		return r;
@@ -95,11 +95,11 @@ static int assemble(const struct sources *s, const struct plan *p, struct err *e
 
 static int make_root(const struct sources *s, struct err *e)
 {
-	int r = mount_attach(s->root.tree, TREE, e);
+	int r = mount_attach(s->root.tree, AT_FDCWD, TREE, e);
 	cleanup_fd int overlay =
 		r < 0 ? r : mount_overlay(EMPTY ":" TREE ":" SKELETON, e);
 
-	return overlay < 0 ? overlay : mount_attach(overlay, ROOT, e);
+	return overlay < 0 ? overlay : mount_attach(overlay, AT_FDCWD, ROOT, e);
 }
 
 /*
@@ -137,7 +137,7 @@ static int make_dev(int root, bool cgroup, struct err *e)
 		const struct place *node = node_for(&place_rows[i], cgroup);
 
 		if (!node->type)
-			r = mount_node(root, place_rows[i].at, node->at,
+			r = mount_node(dev, place_rows[i].at + sizeof(DEV "/"), node->at,
 				       makedev(node->major, node->minor), e);
 	}
 	return r < 0 ? r : mount_set_flags(dev, MOUNT_READ_ONLY, e);
@@ -158,7 +158,7 @@ static int make_writable(int root, const struct plan *p, struct err *e)
 		return fs;
 	if (mkdirat(fs, "tmp", 01777) < 0 || mkdirat(fs, "shm", 01777) < 0)
 		return err_set(e, errno, "mount: make /tmp and /dev/shm");
-	r = mount_attach(fs, WRITABLE, e);
+	r = mount_attach(fs, AT_FDCWD, WRITABLE, e);
 	for (size_t i = 0; r == 0 && i < 2; i++) {
 		cleanup_fd int part = mount_clone_at(WRITABLE, i ? "shm" : "tmp", e);
 
@@ -197,7 +197,7 @@ static int make_source(const struct source *s, size_t i, bool writable, struct e
 	(void)snprintf(layers, sizeof(layers), "%s:" EMPTY, lower);
 	if (mkdir(lower, 0755) < 0 || mkdir(over, 0755) < 0)
 		return err_set(e, errno, "mount: make %s", lower);
-	r = mount_attach(s->tree, lower, e);
+	r = mount_attach(s->tree, AT_FDCWD, lower, e);
 	if (r < 0 || writable)
 		return r < 0 ? r : mount_clone_at(lower, s->name, e);
 
@@ -212,7 +212,7 @@ static int make_source(const struct source *s, size_t i, bool writable, struct e
 		return err_say(e, EPERM, "mount: setfsuid to the program's id");
 	if (overlay < 0)
 		return overlay;
-	r = mount_attach(overlay, over, e);
+	r = mount_attach(overlay, AT_FDCWD, over, e);
 	return r < 0 ? r : mount_clone_at(over, s->name, e);
 }
 

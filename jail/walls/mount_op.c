@@ -88,9 +88,9 @@ int mount_proc(uint64_t attr, bool all, struct err *e)
 	return r;
 }
 
-int mount_attach(int tree, const char *path, struct err *e)
+int mount_attach(int tree, int at, const char *path, struct err *e)
 {
-	if (move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	if (move_mount(tree, "", at, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_set(e, errno, "mount: attach at %s", path);
 	return 0;
 }
@@ -124,7 +124,7 @@ int mount_attach_beneath(int tree, int root, const char *path, struct err *e)
 	return 0;
 }
 
-int mount_node(int root, const char *at, const char *node, dev_t device, struct err *e)
+int mount_node(int dev, const char *name, const char *node, dev_t device, struct err *e)
 {
 	struct stat st;
 	cleanup_fd int tree =
@@ -142,7 +142,7 @@ int mount_node(int root, const char *at, const char *node, dev_t device, struct 
 
 	int r = mount_set_flags(tree, MOUNT_NODE, e);
 
-	return r < 0 ? r : mount_attach_beneath(tree, root, at, e);
+	return r < 0 ? r : mount_attach(tree, dev, name, e);
 }
 
 int mount_set_flags(int tree, uint64_t attr, struct err *e)

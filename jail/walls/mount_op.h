@@ -43,17 +43,18 @@ int mount_overlay(const char *lowerdir, struct err *e);
  */
 int mount_proc(uint64_t attr, bool all, struct err *e);
 
-/** mount_attach() - Attach a detached mount at a path that no guest controls */
-int mount_attach(int tree, const char *path, struct err *e);
+/** mount_attach() - Attach a detached mount at a path that no guest controls, seen from
+ * @at. At its end no symlink is followed */
+int mount_attach(int tree, int at, const char *path, struct err *e);
 
 /** mount_attach_beneath() - Attach at a clean path under @root, following no symlink */
 int mount_attach_beneath(int tree, int root, const char *path, struct err *e);
 
 /**
- * mount_node() - Bind the host's device @node to the file @at under @root
+ * mount_node() - Bind the host's device @node to the file @name of the jail's /dev
  * @device:	Its number: any other file at that path would be shown to the jail
  */
-int mount_node(int root, const char *at, const char *node, dev_t device, struct err *e);
+int mount_node(int dev, const char *name, const char *node, dev_t device, struct err *e);
 
 /** mount_set_flags() - Set MOUNT_ATTR_ flags of a mount, detached or not, and have it
  * private: see mount_namespaces(7), propagation types */
