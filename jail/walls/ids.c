@@ -217,7 +217,8 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e)
 	return ids_write_maps(pid, uids, gids, true, e);
 }
 
-int ids_keep(struct err *e)
+/* the first use of a capability in a new user namespace, but for the network's */
+static int keep_capabilities(struct err *e)
 {
 	/* leaving uid 0 would empty the capability sets, and the stages that follow need
 	 * them; the capability stage empties them for good */
@@ -230,7 +231,7 @@ int ids_keep(struct err *e)
 
 int ids_become(uid_t id, struct err *e)
 {
-	int r = ids_keep(e);
+	int r = keep_capabilities(e);
 
 	if (r < 0)
 		return r;

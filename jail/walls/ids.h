@@ -76,16 +76,6 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e);
 int ids_write_maps(pid_t pid, const char *uids, const char *gids, bool deny,
 		   struct err *e);
 
-/**
- * ids_keep() - Have a change of ids keep the capabilities
- *
- * The first use of a capability in a new user namespace: where a host that refuses them
- * is found out.
- *
- * Return: 0, or -errno
- */
-int ids_keep(struct err *e);
-
 #define IDS_MAP_BYTES 192
 
 /**

@@ -78,10 +78,10 @@ static int do_ids(struct child *c, struct err *e)
 			       : err_set(e, refused,
 					 "ids: make a network namespace (raise the sysctl user.max_net_namespaces)");
 
-	int r = ids_keep(e);
+	int r = 0;
 
 	/* before the ids change: the caller's rights open the sources' paths */
-	if (r == 0 && !c->sources_cloned)
+	if (!c->sources_cloned)
 		r = mount_clone(c->sources, c->plan, c->ids, false, e);
 	if (r == 0)
 		r = deterministic_clock(c->plan, e);
