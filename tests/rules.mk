@@ -1,7 +1,15 @@
 # How the tests are built and run. Included by the Makefile; the escape corpus, which is
 # installed, the fuzzers and CPython's tests have rules of their own beside them.
+# Each part is a target, and a row RUN.part: what it runs when all is built. `make test` builds
+# with every processor, then has tests/all run the rows: the guests, which are one processor's
+# work and whose clocks no other work disturbs, beside everything else. A part beside the
+# guests has a machine with one processor less, so each of these lanes waits for events alone.
+JOBS ?= $(shell nproc)
+PARTS := unit asan replay escape fault pysubset integration
+lane = $(foreach p,$(1),'$(p)=$(RUN.$(p))')
 test: $(B)/packages.test ## every test
-	$(MAKE) unit asan replay integration escape fault vm pysubset
+	$(MAKE) -j$(JOBS) -O built
+	STEPJAIL_VM_GUESTS=1 tests/all $(call lane,vm) -- $(call lane,$(PARTS))
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
 ROOM.watch := watcher
@@ -30,10 +38,14 @@ $(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
 endef
 $(eval $(call unit_rules,unit,))
 $(eval $(call unit_rules,asan,$(SANITIZE)))
-unit: $(B)/unit/unit-jail $(B)/unit/unit-agent ## Check, one file for each module and table
-	$(B)/unit/unit-jail && $(B)/unit/unit-agent
-asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
-	$(B)/asan/unit-jail && $(B)/asan/unit-agent
+unit.built: $(B)/unit/unit-jail $(B)/unit/unit-agent
+asan.built: $(B)/asan/unit-jail $(B)/asan/unit-agent
+RUN.unit := $(B)/unit/unit-jail && $(B)/unit/unit-agent
+RUN.asan := $(B)/asan/unit-jail && $(B)/asan/unit-agent
+unit: unit.built ## Check, one file for each module and table
+	$(RUN.unit)
+asan: asan.built ## the same under ASan and UBSan
+	$(RUN.asan)
 include tests/fuzz/rules.mk
 
 # stepjail for tests/privileged.py: each function and each variable in a section of its own
@@ -57,12 +69,20 @@ TEST_TOOLS := $(patsubst %,$(B)/tests/%,walls within reviews)
 $(TEST_TOOLS): $(B)/tests/%: tests/integration/%.c
 	@mkdir -p $(@D); echo "  CC   $<"; gcc -std=c17 -D_GNU_SOURCE -O1 -static -Wall -Wextra -Werror -o $@ $<
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs data $(TEST_TOOLS) $(B)/stepjail-unwalled $(B)/stepjail-obey $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
-	tests/integration/run
-fault: all $(B)/packages.test ## each system call of launcher and init fails once
-	tests/fault/run
-vm: all rootfs $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
-	tests/fault/run --build && tests/vm/test
+integration.built: all rootfs data $(TEST_TOOLS) $(B)/stepjail-unwalled $(B)/stepjail-obey $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test
+RUN.integration := tests/integration/run
+integration: integration.built ## the programs as a user runs them
+	$(RUN.integration)
+# the matrix is the guests' as well
+fault.built: all $(B)/packages.test
+	tests/fault/run --build
+RUN.fault := tests/fault/run
+fault: fault.built ## each system call of launcher and init fails once
+	$(RUN.fault)
+vm.built: all rootfs fault.built $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test
+RUN.vm := tests/vm/test
+vm: vm.built ## cgroup v2 for real, in a guest
+	$(RUN.vm)
 bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
 	tests/bench/run && tests/bench/sessions && tests/bench/neighbours
 
@@ -85,3 +105,6 @@ $(B)/stepjail-warm: $(WARM_HOST)
 $(B)/stepjail-warm-unwalled: $(WARM_HOST) $(B)/musl/tests/integration/unwalled.o
 $(B)/stepjail-warm $(B)/stepjail-warm-unwalled:
 	@echo "  LINK $@"; $(MUSL_LINK)
+
+built: $(PARTS:%=%.built) vm.built
+.PHONY: built vm.built $(PARTS:%=%.built)

@@ -3,8 +3,10 @@ cpython: all rootfs $(B)/packages.test ## CPython's own tests in a jail: what di
 	tests/cpython/run
 	tests/cpython/compare --modules | xargs -r tests/cpython/run --times 2
 	tests/cpython/compare --table tests/cpython/README.md
-pysubset: all rootfs $(B)/packages.test ## a few quick modules of these
-	tests/cpython/run --quick
-	tests/cpython/compare --quick --modules | xargs -r tests/cpython/run --quick --again
+pysubset.built: all rootfs $(B)/packages.test
+RUN.pysubset := tests/cpython/run --quick && \
+	tests/cpython/compare --quick --modules | xargs -r tests/cpython/run --quick --again && \
 	tests/cpython/compare --quick
+pysubset: pysubset.built ## a few quick modules of these
+	$(RUN.pysubset)
 .PHONY: cpython pysubset

@@ -13,8 +13,9 @@ $(B)/unwalled/stepjail: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) $(UNW
 $(B)/unwalled/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C) tests/escape/unwall_init.c)
 	@mkdir -p $(@D); echo "  LINK $@"; $(MUSL_LINK) $(call UNWALL,tests/escape/unwall_init.c)
 
-escape: all rootfs $(UNWALLED) $(B)/packages.test ## attacks: each succeeds without its wall and fails behind it
-	tests/escape/run
-	tests/escape/warm
+escape.built: all rootfs $(UNWALLED) $(B)/packages.test
+RUN.escape := tests/escape/run && tests/escape/warm
+escape: escape.built ## attacks: each succeeds without its wall and fails behind it
+	$(RUN.escape)
 walls: all rootfs $(UNWALLED) $(B)/packages.test ## see which walls each attack needs, and write its table
 	tests/escape/walls

@@ -28,8 +28,10 @@ $(FUZZ_AGENT:%=$(B)/asan/replay-%): $(B)/asan/replay-%: $(B)/asan/agent/tests/fu
 		$(B)/asan/agent/tests/fuzz/replay.o $(FUZZ_AGENT_C:%.c=$(B)/asan/agent/%.o)
 	@echo "  LINK $@"; gcc $(SANITIZE) -o $@ $^ $(FUZZ_WRAP) $(AGENT_LIBS)
 
-replay: $(FUZZ_JAIL:%=$(B)/asan/replay-%) $(FUZZ_AGENT:%=$(B)/asan/replay-%) ## the fuzzers' corpora, once
-	@for t in $(FUZZ_JAIL) $(FUZZ_AGENT); do $(B)/asan/replay-$$t tests/fuzz/corpus/$$t || exit 1; done
+replay.built: $(FUZZ_JAIL:%=$(B)/asan/replay-%) $(FUZZ_AGENT:%=$(B)/asan/replay-%)
+RUN.replay := for t in $(FUZZ_JAIL) $(FUZZ_AGENT); do $(B)/asan/replay-$$t tests/fuzz/corpus/$$t || exit 1; done
+replay: replay.built ## the fuzzers' corpora, once
+	@$(RUN.replay)
 fuzz: $(FUZZ_JAIL:%=$(B)/fuzz/%) $(FUZZ_AGENT:%=$(B)/fuzz/%) ## search, FUZZ_SECONDS each (600), two at a time
 	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_JAIL) $(FUZZ_AGENT)
 .PHONY: replay fuzz

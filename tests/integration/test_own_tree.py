@@ -66,9 +66,8 @@ class OwnTree(unittest.TestCase):
                 for end in ("key", "sha256", "sha256.sum"):
                     shutil.copy2(f"{BUILD}/rootfs/{name}.{end}", f"{cls.folder}/rootfs/")
         if os.path.exists(f"{BUILD}/rootfs/debs/list"):
-            os.mkdir(f"{cls.folder}/rootfs/debs")
-            for name in ("names", "list"):
-                shutil.copy2(f"{BUILD}/rootfs/debs/{name}", f"{cls.folder}/rootfs/debs/")
+            # with what was unpacked: a tree that is older than its sources is made anew of it
+            run("cp", "-al", f"{BUILD}/rootfs/debs", f"{cls.folder}/rootfs/").check_returncode()
         for name in ("stepjail", "stepjail-init"):
             shutil.copy2(f"{BUILD}/{name}", cls.folder)
 
