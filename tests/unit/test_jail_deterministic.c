@@ -127,10 +127,14 @@ END_TEST
 
 typedef int look_fn(const struct look *l, struct err *e);
 
+/* when the jail was launched, if that was before look() */
+static uint64_t launch_ms;
+
 static int look(look_fn *f, const char *name, const char *text, struct err *e)
 {
 	static char copy[512];
-	struct jail jail = { .plan = &plan, .start_ms = clock_now_ms() };
+	struct jail jail = { .plan = &plan,
+			     .start_ms = launch_ms ? launch_ms : clock_now_ms() };
 
 	struct look l = { .jail = &jail, .name = name, .text = copy };
 
@@ -165,7 +169,7 @@ START_TEST(what_was_asked_is_read_back)
 }
 END_TEST
 
-static int clocks(int64_t mono_s, int64_t boot_s, struct err *e)
+static int clocks_once(int64_t mono_s, int64_t boot_s, struct err *e)
 {
 	char text[160];
 	struct timespec mono, boot;
@@ -177,6 +181,19 @@ static int clocks(int64_t mono_s, int64_t boot_s, struct err *e)
 		       -(int64_t)mono.tv_sec - 1 + mono_s, 1000000000L - mono.tv_nsec,
 		       -(int64_t)boot.tv_sec - 1 + boot_s, 1000000000L - boot.tv_nsec);
 	return look(posture_clocks, "clock_offsets", text, e);
+}
+
+/* a process that stood still in between has shown nothing of a second more or less */
+static int clocks(int64_t mono_s, int64_t boot_s, struct err *e)
+{
+	int r;
+
+	do {
+		launch_ms = clock_now_ms();
+		r = clocks_once(mono_s, boot_s, e);
+	} while (clock_now_ms() - launch_ms > 500);
+	launch_ms = 0;
+	return r;
 }
 
 START_TEST(clocks_start_at_the_launch)
