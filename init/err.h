@@ -8,8 +8,7 @@
  * jail; their control bytes, but for tabs, become '?': an error is one line and moves no
  * cursor.
  */
-#ifndef STEPJAIL_INIT_ERR_H
-#define STEPJAIL_INIT_ERR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ int err_within(struct err *e, const char *fmt, ...) __attribute__((format(printf
 
 /** err_told() - Return: an errno that a jail sent, or EPROTO if the number is none */
 int err_told(uint32_t errnum);
-
-#endif

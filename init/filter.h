@@ -7,8 +7,7 @@
  * jail is that array: nothing is compiled while a jail starts.
  * Kernel: Documentation/userspace-api/seccomp_filter.rst
  */
-#ifndef STEPJAIL_INIT_FILTER_H
-#define STEPJAIL_INIT_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ int filter_listen(const struct sock_filter *code, size_t count, bool deadly);
  * Return: how many times FILTER_KEY stood there
  */
 int filter_set_key(struct sock_filter *code, size_t count, const uint64_t *key);
-
-#endif

@@ -5,8 +5,7 @@
  * Init gets no environment, and at most one argument, whose letters do not matter: there
  * is no text to parse.
  */
-#ifndef STEPJAIL_INIT_INIT_H
-#define STEPJAIL_INIT_INIT_H
+#pragma once
 
 enum init_fd {
 	INIT_FD_CONTROL = 3, /* stream of frames to and from the launcher */
@@ -22,5 +21,3 @@ enum init_fd {
 
 /* The program is the first process that PID 1 made, so its number is certain. */
 #define INIT_PROGRAM_PID 2
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * io.h - whole reads and writes, files by directory fd, cleanup attributes
  */
-#ifndef STEPJAIL_INIT_IO_H
-#define STEPJAIL_INIT_IO_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -88,5 +87,3 @@ int io_write_file_at(int dir, const char *name, const char *text);
  * Return: 0, or -errno of open(2)
  */
 int io_hold_standard(int flags);
-
-#endif

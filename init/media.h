@@ -17,8 +17,7 @@
  * Stepjail lets no frame through that breaks these rules. The content comes from the step
  * and is as hostile as its output: a PNG may be no PNG, a name that of another file.
  */
-#ifndef STEPJAIL_INIT_MEDIA_H
-#define STEPJAIL_INIT_MEDIA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ struct media {
 };
 
 _Static_assert(sizeof(struct media) == 24, "no padding on the wire");
-
-#endif

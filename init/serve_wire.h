@@ -102,8 +102,7 @@
  * their pipes, and that of other sessions on the same stream with it, and no more of its
  * frames are taken. Bytes that are no frame end stepjail, with a line on its stderr.
  */
-#ifndef STEPJAIL_INIT_SERVE_WIRE_H
-#define STEPJAIL_INIT_SERVE_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -150,5 +149,3 @@ _Static_assert(sizeof(struct serve_step) == 8, "no padding on the wire");
 _Static_assert(sizeof(struct serve_state) == 8, "no padding on the wire");
 _Static_assert(sizeof(struct serve_end) == 8, "no padding on the wire");
 _Static_assert(sizeof(struct serve_file) == 8, "no padding on the wire");
-
-#endif

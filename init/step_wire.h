@@ -48,8 +48,7 @@
  * its channel. A PUT is dropped by closing the channel that came with it before the
  * data's end.
  */
-#ifndef STEPJAIL_INIT_STEP_WIRE_H
-#define STEPJAIL_INIT_STEP_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -107,5 +106,3 @@ struct step_filed {
 _Static_assert(sizeof(struct step_born) == 8, "no padding on the wire");
 _Static_assert(sizeof(struct step_file) == 16, "no padding on the wire");
 _Static_assert(sizeof(struct step_filed) == 16, "no padding on the wire");
-
-#endif

@@ -33,8 +33,7 @@
  *	EXIT      to launcher   struct wire_exit: the program's end; the last frame. In a
  *	                        session: the end of any process, its pid in the step field
  */
-#ifndef STEPJAIL_INIT_WIRE_H
-#define STEPJAIL_INIT_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -197,5 +196,3 @@ int wire_reader_fill(struct wire_reader *r, int fd);
  * Return: the payload, h->length bytes, valid until the next wire_reader_fill()
  */
 const unsigned char *wire_reader_take(struct wire_reader *r, struct wire_header *h);
-
-#endif

@@ -5,8 +5,7 @@
  * The product reads frames in event loops. What tests expect is read by other code than
  * the reader that is tested.
  */
-#ifndef STEPJAIL_TESTS_WIRE_RECV_H
-#define STEPJAIL_TESTS_WIRE_RECV_H
+#pragma once
 
 #include <errno.h>
 
@@ -51,5 +50,3 @@ static inline int wire_recv(int fd, struct wire_header *h, void *payload, size_t
 	*h = checked;
 	return 0;
 }
-
-#endif

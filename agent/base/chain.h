@@ -13,8 +13,7 @@
  * No byte of a line can be changed, no line be taken out, added or moved, but by making
  * all lines behind it anew. Against that helps the last line's digest, kept elsewhere.
  */
-#ifndef STEPJAIL_AGENT_CHAIN_H
-#define STEPJAIL_AGENT_CHAIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void chain_seal(struct chain *c, const char *members, struct text *line);
  * Return: 0, or -EBADMSG: @c stays at the line before
  */
 int chain_check(struct chain *c, const char *line, size_t length, struct err *why);
-
-#endif

@@ -5,8 +5,7 @@
  * A step may print for as long as it likes: it is never stopped for talking, and it never
  * makes this process grow.
  */
-#ifndef STEPJAIL_AGENT_CLIP_H
-#define STEPJAIL_AGENT_CLIP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ void clip_show(const struct clip *c, const char *prefix, struct text *out);
  */
 void clip_titled(const char *title, const struct clip *first, const struct clip *second,
 		 struct text *out);
-
-#endif

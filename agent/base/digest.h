@@ -5,8 +5,7 @@
  * It is nettle's: Debian keeps it, GnuTLS and with it apt rest on it, and its context is
  * a plain struct, which asks for no memory and cannot fail in the middle of a record.
  */
-#ifndef STEPJAIL_AGENT_DIGEST_H
-#define STEPJAIL_AGENT_DIGEST_H
+#pragma once
 
 #include <nettle/sha2.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void digest_bytes(const void *bytes, size_t length, char hex[DIGEST_HEX]);
  * Return: 0, -EINTR where a signal came, or -errno of pread(2)
  */
 int digest_fd(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes);
-
-#endif

@@ -8,8 +8,7 @@
  * is no UTF-8 as \xNN. A backslash stays as it is, since code is full of them: the
  * escapes are for the eye, not for turning back into bytes.
  */
-#ifndef STEPJAIL_AGENT_ESCAPE_H
-#define STEPJAIL_AGENT_ESCAPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ void stream_add(struct stream *s, const void *bytes, size_t length, struct text 
 
 /** stream_end() - Nothing more comes: add what was held */
 void stream_end(struct stream *s, struct text *out);
-
-#endif

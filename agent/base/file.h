@@ -2,8 +2,7 @@
 /*
  * file.h - files of the user's, or of a transcript, looked at, opened, read whole
  */
-#ifndef STEPJAIL_AGENT_FILE_H
-#define STEPJAIL_AGENT_FILE_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -53,5 +52,3 @@ int file_open(const char *path, const char *option, struct err *e);
  * Return: 0, or -errno with a line that names the file; -E2BIG
  */
 int file_read(const char *path, const char *option, struct text *into, struct err *e);
-
-#endif

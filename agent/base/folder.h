@@ -6,8 +6,7 @@
  * folders there. Nothing that is there is written over, and no link is followed: a name
  * that exists is an error. A file gets its name when it is whole.
  */
-#ifndef STEPJAIL_AGENT_FOLDER_H
-#define STEPJAIL_AGENT_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -69,5 +68,3 @@ void folder_drop(struct folder_file *f);
 
 /** folder_close() - Safe on FOLDER_NONE */
 void folder_close(struct folder *f);
-
-#endif

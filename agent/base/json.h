@@ -9,8 +9,7 @@
  * cJSON_Add*() cannot fail where their arguments are right, and `(void)` before them is
  * all that there is to say.
  */
-#ifndef STEPJAIL_AGENT_JSON_H
-#define STEPJAIL_AGENT_JSON_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -87,5 +86,3 @@ const cJSON *json_first(const cJSON *list);
 bool json_count(const cJSON *object, const char *name, uint64_t *count);
 
 #define JSON_COUNT_MAX 1e12 /* more than that is not a count but a mistake */
-
-#endif

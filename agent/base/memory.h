@@ -9,8 +9,7 @@
  * with the agent.
  *
  */
-#ifndef STEPJAIL_AGENT_MEMORY_H
-#define STEPJAIL_AGENT_MEMORY_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ char *memory_string(const char *string);
 
 /** memory_vprintf() - vasprintf(3) into a new string, but never NULL */
 char *memory_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
-
-#endif

@@ -3,8 +3,7 @@
  * path.h - paths as users give them, made absolute or cut to their last part; where the
  * agent keeps what outlives a run
  */
-#ifndef STEPJAIL_AGENT_PATH_H
-#define STEPJAIL_AGENT_PATH_H
+#pragma once
 
 #include "agent/base/text.h"
 
@@ -26,5 +25,3 @@ const char *path_last(const char *path);
  * Return: for the caller to free, or NULL where there is no home
  */
 char *path_of_state(const char *name);
-
-#endif

@@ -6,8 +6,7 @@
  * The memory is left out of core dumps, gives a child zeroes, and is not swapped out
  * where a limit allows that. It lives as long as its process.
  */
-#ifndef STEPJAIL_AGENT_SECRET_H
-#define STEPJAIL_AGENT_SECRET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ int secret_nonce(char hex[SECRET_NONCE_HEX], struct err *e);
  */
 int secret_look(const void *secret, size_t bytes, struct secret_facts *facts,
 		struct err *e);
-
-#endif

@@ -6,8 +6,7 @@
  * this program (for a jail, a model, a slow reader of stdout) ends at once when one
  * comes, and nothing has to be safe inside a signal handler.
  */
-#ifndef STEPJAIL_AGENT_STOP_H
-#define STEPJAIL_AGENT_STOP_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ int stop_write(struct stop *s, int fd, const void *bytes, size_t length);
  * Return: 0, or -errno with a line that says so: -EINTR where a signal came, -E2BIG
  */
 int stop_print(struct stop *s, const struct text *out, struct err *e);
-
-#endif

@@ -7,8 +7,7 @@
  * at the end, and never after each piece. Memory that runs out ends the process
  * (memory.h).
  */
-#ifndef STEPJAIL_AGENT_TEXT_H
-#define STEPJAIL_AGENT_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ const char *text_string(const struct text *t);
  * Return: 0 or -E2BIG
  */
 int text_check(const struct text *t, const char *what, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * units.h - clocks, and times and counts as people write them
  */
-#ifndef STEPJAIL_AGENT_UNITS_H
-#define STEPJAIL_AGENT_UNITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ const char *units_say_time(uint64_t ms, char *out, size_t size);
 /** units_now_utc() - Write the time to the millisecond into UNITS_UTC_BYTES; @form is
  * strftime(3)'s up to the seconds, @behind stands before the milliseconds */
 void units_now_utc(const char *form, const char *behind, char *text);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * utf8.h - UTF-8, checked
  */
-#ifndef STEPJAIL_AGENT_UTF8_H
-#define STEPJAIL_AGENT_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ size_t utf8_unfinished(const void *bytes, size_t length);
  * Return: a length of at most @limit
  */
 size_t utf8_floor(const char *bytes, size_t length, size_t limit);
-
-#endif

@@ -2,9 +2,6 @@
 /*
  * version.h - stepjail-agent's version; a stepjail of another one is not spoken with
  */
-#ifndef STEPJAIL_AGENT_VERSION_H
-#define STEPJAIL_AGENT_VERSION_H
+#pragma once
 
 #define AGENT_VERSION "0.1.0"
-
-#endif

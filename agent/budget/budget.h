@@ -9,8 +9,7 @@
  * Time, tokens and money end a task at once: each further reply would cost more of them.
  * Without steps, CPU time or room for output there is still one reply to answer in.
  */
-#ifndef STEPJAIL_AGENT_BUDGET_H
-#define STEPJAIL_AGENT_BUDGET_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -155,5 +154,3 @@ cJSON *budget_json(const struct budget *b);
 			"tokens of a server's cache, which else cost what input does.",  \
 			OPT_COMMON(LIMITS, TEXT, type, budget.prices)                    \
 	}
-
-#endif

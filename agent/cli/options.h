@@ -6,8 +6,7 @@
  * a row. Values that stepjail understands better than the agent does (--memory and the
  * like) are OPT_PASS: kept as they are and handed on in its argv.
  */
-#ifndef STEPJAIL_AGENT_OPTIONS_H
-#define STEPJAIL_AGENT_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -142,5 +141,3 @@ void options_exits(const struct exit_row *exits, struct text *out);
 
 /** options_value() - Add what help calls an option's value, as in " SIZE" or "[=no|yes]" */
 void options_value(const struct opt *o, struct text *out);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * commands.h - the subcommands, one file each
  */
-#ifndef STEPJAIL_AGENT_COMMANDS_H
-#define STEPJAIL_AGENT_COMMANDS_H
+#pragma once
 
 #include "agent/cli/options.h"
 
@@ -18,5 +17,3 @@ extern const struct command command_check;
 
 /* of commands that read a transcript */
 extern const struct exit_row verify_exits[];
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * solve.h - what is shared by the files of stepjail-agent solve
  */
-#ifndef STEPJAIL_AGENT_SOLVE_H
-#define STEPJAIL_AGENT_SOLVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ int solve_plan(struct solve *s, struct err *e);
  * Return: the exit status, or -errno
  */
 int solve_finish(struct solve *s, enum outcome end, struct err *e);
-
-#endif

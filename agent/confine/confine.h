@@ -28,8 +28,7 @@
  * of it is read back from the kernel, or tried, and what reads back otherwise is an
  * error.
  */
-#ifndef STEPJAIL_AGENT_CONFINE_H
-#define STEPJAIL_AGENT_CONFINE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -143,5 +142,3 @@ int confine_files(const struct confine_policy *p, int abi, struct err *e);
 /** confine_calls() - The seccomp filter of these needs; 0, or -errno: -EINVAL where a row
  * names no system call of any architecture */
 int confine_calls(unsigned int needs, struct err *e);
-
-#endif

@@ -11,8 +11,7 @@
  * wall neither: nothing passes because it could not be looked at. One that does not even
  * begin ends the task.
  */
-#ifndef STEPJAIL_AGENT_CHECKS_H
-#define STEPJAIL_AGENT_CHECKS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -164,5 +163,3 @@ void checks_ending(const struct verdict_facts *f, struct text *out);
 			   "--wall-time; it has refused then.",                          \
 			   100, HOUR_MS, OPT_ROW(JUDGING, TIME, type, checks.time_ms),   \
 			   .with = CHECKS_COMMANDS)
-
-#endif

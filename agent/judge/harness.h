@@ -2,8 +2,7 @@
 /*
  * harness.h - judges in a jail, in Python, as strings in this program
  */
-#ifndef STEPJAIL_AGENT_HARNESS_H
-#define STEPJAIL_AGENT_HARNESS_H
+#pragma once
 
 /** harness_trial - agent/judge/judge.py, agent/skills/list.py and trial.py in one, a NUL
  * behind them */
@@ -11,5 +10,3 @@ extern const char harness_trial[];
 
 /** harness_tests - agent/judge/tests.py and cases.py in one, a NUL behind them */
 extern const char harness_tests[];
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * task.h - what all who work on one task share: the loop, checks, tests, saved functions
  */
-#ifndef STEPJAIL_AGENT_TASK_H
-#define STEPJAIL_AGENT_TASK_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -38,5 +37,3 @@ int task_record(const struct task *t, const char *event, cJSON *o, struct err *e
  */
 int task_run(struct task *t, int line, uint64_t limit_ms, const struct text *input,
 	     struct err *e);
-
-#endif

@@ -22,8 +22,7 @@
  * call that failed and of its reply, never of what was expected: a solution can only be
  * right, or guess, one answer at a time.
  */
-#ifndef STEPJAIL_AGENT_TESTS_H
-#define STEPJAIL_AGENT_TESTS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -139,5 +138,3 @@ int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e);
  * replies cannot be had
  */
 int tests_cases_judge(struct tests *t, cJSON **verdict, struct err *e);
-
-#endif

@@ -23,8 +23,7 @@
  * The client ends with the main process: by PR_SET_PDEATHSIG, and at the end of its
  * socket. The main process notices its end in client_post().
  */
-#ifndef STEPJAIL_AGENT_CLIENT_H
-#define STEPJAIL_AGENT_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ int client_post(struct client *c, const struct client_request *request,
 
 /** client_close() - End it, whatever it is doing; NULL is nothing */
 void client_close(struct client *c);
-
-#endif

@@ -11,8 +11,7 @@
  *				allowed, and means nothing, when the answer has ended
  *	to the main process:	STREAM... or BODY..., END for each POST
  */
-#ifndef STEPJAIL_AGENT_CLIENT_WIRE_H
-#define STEPJAIL_AGENT_CLIENT_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ struct client_header {
 __attribute__((noreturn)) void client_run(const struct client_plan *plan,
 					  const struct client *c, int socket,
 					  pid_t parent);
-
-#endif

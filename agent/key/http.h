@@ -2,8 +2,7 @@
 /*
  * http.h - one POST of JSON over libcurl, in the model client (client.h)
  */
-#ifndef STEPJAIL_AGENT_HTTP_H
-#define STEPJAIL_AGENT_HTTP_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -72,5 +71,3 @@ int http_open(struct http *h, const struct http_place *place, const struct reach
  */
 int http_post(struct http *h, const char *body, size_t length,
 	      const struct http_asker *asker, struct http_end *end, struct err *e);
-
-#endif

@@ -8,8 +8,7 @@
  * encrypted: both in that process, which leaves no dump and which no other of this user
  * can look into.
  */
-#ifndef STEPJAIL_AGENT_KEY_H
-#define STEPJAIL_AGENT_KEY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ const char *key_header(struct key *k, const char *prefix);
  * wait for what follows; 0 with @last
  */
 size_t key_redact(const struct key *k, char *bytes, size_t length, bool last);
-
-#endif

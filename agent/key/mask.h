@@ -10,8 +10,7 @@
  * key of a provider's has far more unknown characters than these four and all computers
  * could guess; one that a person made up may be guessed, as from any digest.
  */
-#ifndef STEPJAIL_AGENT_MASK_H
-#define STEPJAIL_AGENT_MASK_H
+#pragma once
 
 #include <nettle/sha2.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void mask_cover(const struct mask *m, char *bytes, size_t length);
 /** mask_held() - How many bytes at the end may be a beginning of the key, but not all of
  * it */
 size_t mask_held(const struct mask *m, const char *bytes, size_t length);
-
-#endif

@@ -5,8 +5,7 @@
  * The main process looks at the address before it forks the model client, so that both
  * have the same policy. It is the user's own word: nobody hostile is heard yet.
  */
-#ifndef STEPJAIL_AGENT_REACH_H
-#define STEPJAIL_AGENT_REACH_H
+#pragma once
 
 #include "agent/confine/confine.h"
 
@@ -29,5 +28,3 @@ int reach_server(struct confine_policy *p, const char *url, struct reach *to,
 /** reach_load_names() - Load what libc would load for the first name (nsswitch.conf(5)):
  * in a process that is confined nothing can be mapped as code */
 void reach_load_names(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * loop.h - write, execute, observe, until there is an answer or a budget ends
  */
-#ifndef STEPJAIL_AGENT_LOOP_H
-#define STEPJAIL_AGENT_LOOP_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -108,5 +107,3 @@ enum outcome loop_broken(int r);
 /** loop_unjudged() - The same of a check or a judge, that the task's time may have
  * ended */
 enum outcome loop_unjudged(const struct loop *l, int r, struct err *e);
-
-#endif

@@ -6,8 +6,7 @@
  * A way is a row of a table: words of the prompt, and whether each step is a program of
  * its own. codeact is the loop as it is.
  */
-#ifndef STEPJAIL_AGENT_MODES_H
-#define STEPJAIL_AGENT_MODES_H
+#pragma once
 
 #include "agent/cli/options.h"
 #include "agent/judge/tests.h"
@@ -90,5 +89,3 @@ int program_claim(struct loop *l, struct text *answer);
 			"again.",                                                        \
 			OPT_COMMON(JUDGING, LIST, type, mode.tests)                      \
 	}
-
-#endif

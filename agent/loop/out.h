@@ -9,8 +9,7 @@
  * such files where they find them, as git does .git/config. A file is there whole or not
  * at all. What is left out is named, with its reason.
  */
-#ifndef STEPJAIL_AGENT_OUT_H
-#define STEPJAIL_AGENT_OUT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -111,5 +110,3 @@ void out_show(const struct out *o, struct show *show);
 
 /** out_close() - Safe on OUT_NONE */
 void out_close(struct out *o);
-
-#endif

@@ -11,8 +11,7 @@
  *   replays work), and holds for a cut stream too, whose closing fence would be lost.
  *   Below the lines, marks that some servers part turns with are broken (escape_turns()).
  */
-#ifndef STEPJAIL_AGENT_PROMPT_H
-#define STEPJAIL_AGENT_PROMPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 
 /** prompt_shown() - Add what a step shows, in words; a part of prompt_observation() */
 void prompt_shown(const struct media_list *l, struct text *out);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * chat.h - the conversation with a model so far, and how it is made to fit the model
  */
-#ifndef STEPJAIL_AGENT_CHAT_H
-#define STEPJAIL_AGENT_CHAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ uint64_t compact_tokens(uint64_t bytes, const struct gauge *g);
  */
 int compact_chat(struct chat *c, uint64_t target, const struct gauge *g,
 		 struct compacted *done, struct err *e);
-
-#endif

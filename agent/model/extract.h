@@ -34,8 +34,7 @@
  * CRLF becomes LF. Code with a NUL or with bytes that are no UTF-8 is refused, not
  * mended: mending would run something that the model did not write.
  */
-#ifndef STEPJAIL_AGENT_EXTRACT_H
-#define STEPJAIL_AGENT_EXTRACT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ enum extract_kind extract_kind(const struct text *code);
  * Return: a sentence, or NULL for EXTRACT_ANSWER and EXTRACT_CODE
  */
 const char *extract_complaint(enum extract_kind kind);
-
-#endif

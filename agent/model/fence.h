@@ -5,8 +5,7 @@
  * Markdown's fences as CommonMark has them, as far as models use them, and the opening
  * tag that some models were taught.
  */
-#ifndef STEPJAIL_AGENT_FENCE_H
-#define STEPJAIL_AGENT_FENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ bool fence_opens(struct span line, struct block *b);
  */
 bool fence_body(struct span *rest, struct span opening, const struct block *b,
 		bool *follow_strings, struct span *body);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * model.h - what every model is to the loop
  */
-#ifndef STEPJAIL_AGENT_MODEL_H
-#define STEPJAIL_AGENT_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -109,5 +108,3 @@ int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,
 int server_open(struct model *m, struct err *e);
 int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	       struct reply *reply, struct err *e);
-
-#endif

@@ -7,8 +7,7 @@
  * It is hostile: every part is bounded here, where it is gathered, and nothing of it is
  * shown or run as it is.
  */
-#ifndef STEPJAIL_AGENT_REPLY_H
-#define STEPJAIL_AGENT_REPLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ void reply_end(struct reply *r, unsigned int *serial);
 
 /** reply_free() - Free all of it */
 void reply_free(struct reply *r);
-
-#endif

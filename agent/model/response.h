@@ -5,8 +5,7 @@
  * Apart from the network, so that hostile answers can be tested byte by byte. A dialect
  * says how the interface writes requests and what its events mean.
  */
-#ifndef STEPJAIL_AGENT_RESPONSE_H
-#define STEPJAIL_AGENT_RESPONSE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -137,5 +136,3 @@ long response_number(const cJSON *piece);
 
 extern const struct dialect openai_dialect;
 extern const struct dialect anthropic_dialect;
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * retry.h - whether and when to send a failed request again
  */
-#ifndef STEPJAIL_AGENT_RETRY_H
-#define STEPJAIL_AGENT_RETRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ enum retry_answer {
  * A Retry-After is waited out in full, with up to a tenth more.
  */
 enum retry_answer retry_decide(const struct retry_facts *f, uint64_t *wait_ms);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Where it is in doubt, more is thinking, and less is run.
  */
-#ifndef STEPJAIL_AGENT_THINK_H
-#define STEPJAIL_AGENT_THINK_H
+#pragma once
 
 #include "agent/model/reply.h"
 #include "init/err.h"
@@ -30,5 +29,3 @@
  * Return: 0, -ENOMEM, or -E2BIG where text and reasoning together are too long
  */
 int think_split(struct reply *r, struct err *e);
-
-#endif

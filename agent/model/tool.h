@@ -2,8 +2,7 @@
 /*
  * tool.h - the one tool that a model is offered with --code-in tools, and calls of it
  */
-#ifndef STEPJAIL_AGENT_TOOL_H
-#define STEPJAIL_AGENT_TOOL_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -40,5 +39,3 @@ void tool_read(const struct reply *reply, bool tools, struct extract *x,
  * @out:	Gets a JSON object in any case: what is none is put into one, cut
  */
 void tool_arguments(const struct call *c, struct text *out);
-
-#endif

@@ -5,8 +5,7 @@
  * It may be a stranger's: whoever reads one is confined, and all that is shown of it is
  * escaped, clipped and marked, as a model's and a jail's words are.
  */
-#ifndef STEPJAIL_AGENT_ACCOUNT_H
-#define STEPJAIL_AGENT_ACCOUNT_H
+#pragma once
 
 #include "agent/record/read_transcript.h"
 #include "agent/show/show.h"
@@ -28,5 +27,3 @@ int account_read(int fd, cJSON *o, struct err *e);
  */
 int account_show(int fd, struct show *show, struct read_transcript *reading,
 		 struct err *e);
-
-#endif

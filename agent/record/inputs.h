@@ -2,8 +2,7 @@
 /*
  * inputs.h - what a run's jails were made with, as JSON; read back by replay/peek.h
  */
-#ifndef STEPJAIL_AGENT_INPUTS_H
-#define STEPJAIL_AGENT_INPUTS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -47,5 +46,3 @@ int inputs_file(cJSON *o, const char *path, const char *name, struct stop *stop,
  */
 cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 		     bool stateless, struct stop *stop, struct err *e);
-
-#endif

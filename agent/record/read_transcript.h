@@ -7,8 +7,7 @@
  * second one fits. What is left of a line that was never finished fits as far as its
  * number and the digest before it; nothing else of it is looked at.
  */
-#ifndef STEPJAIL_AGENT_READ_TRANSCRIPT_H
-#define STEPJAIL_AGENT_READ_TRANSCRIPT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ int read_transcript_run(int fd, read_transcript_take *take, void *arg,
  */
 void read_transcript_words(const struct read_transcript *r, const char *path,
 			   struct text *out);
-
-#endif

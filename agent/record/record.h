@@ -2,8 +2,7 @@
 /*
  * record.h - a run as JSON: parts of the object of --json, and of a transcript's lines
  */
-#ifndef STEPJAIL_AGENT_RECORD_H
-#define STEPJAIL_AGENT_RECORD_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ cJSON *record_session(const struct session *s);
  * Return: 0 or -E2BIG
  */
 int record_print(const cJSON *object, struct text *out, struct err *e);
-
-#endif

@@ -7,8 +7,7 @@
  * nothing is in it at the end. Names are the agent's: step-3-1.png is of step 3's first
  * object. What the code itself calls a thing is told, and is no path here.
  */
-#ifndef STEPJAIL_AGENT_SHOWN_H
-#define STEPJAIL_AGENT_SHOWN_H
+#pragma once
 
 #include "agent/base/folder.h"
 #include "agent/cli/options.h"
@@ -59,5 +58,3 @@ void shown_show(const struct media_list *l, struct show *to);
 
 /** shown_end() - Safe on SHOWN_NONE */
 void shown_end(struct shown *s);
-
-#endif

@@ -24,8 +24,7 @@
  *	command	what was asked of the session at a prompt
  *	end	the outcome
  */
-#ifndef STEPJAIL_AGENT_TRANSCRIPT_H
-#define STEPJAIL_AGENT_TRANSCRIPT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -87,5 +86,3 @@ void transcript_show(const struct transcript *t, struct show *show);
 
 /** transcript_close() - Close it; a file without a line is removed */
 void transcript_close(struct transcript *t);
-
-#endif

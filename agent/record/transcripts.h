@@ -5,8 +5,7 @@
  * Nothing in a file is read here: names, sizes and times are the file system's. No link
  * is followed, and nothing outside the folder is touched.
  */
-#ifndef STEPJAIL_AGENT_TRANSCRIPTS_H
-#define STEPJAIL_AGENT_TRANSCRIPTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ int transcripts_remove(const struct transcripts *t, const char *name, struct err
 
 /** transcripts_free() - Safe on TRANSCRIPTS_NONE */
 void transcripts_free(struct transcripts *t);
-
-#endif

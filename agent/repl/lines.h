@@ -3,8 +3,7 @@
  * lines.h - what is typed, line by line with editing and history; or a script, as it
  * comes from a pipe or a file
  */
-#ifndef STEPJAIL_AGENT_LINES_H
-#define STEPJAIL_AGENT_LINES_H
+#pragma once
 
 #include <histedit.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ void lines_drop(struct lines *l, size_t length);
 
 /** lines_close() - Save the history, where there is one; safe on what was zeroed */
 void lines_close(struct lines *l);
-
-#endif

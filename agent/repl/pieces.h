@@ -7,8 +7,7 @@
  * can split the text badly and do nothing else. No answer means that the whole text is
  * one statement.
  */
-#ifndef STEPJAIL_AGENT_PIECES_H
-#define STEPJAIL_AGENT_PIECES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ int pieces_ask(struct session *s, const char *text, size_t length, bool script,
  * @length:	Of the text, not 0; its last byte is a newline
  */
 size_t pieces_next(const char **mark, const char *text, size_t length);
-
-#endif

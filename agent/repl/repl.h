@@ -2,8 +2,7 @@
 /*
  * repl.h - a person's session: statements as steps, and commands that begin with a colon
  */
-#ifndef STEPJAIL_AGENT_REPL_H
-#define STEPJAIL_AGENT_REPL_H
+#pragma once
 
 #include "agent/base/escape.h"
 #include "agent/loop/out.h"
@@ -104,5 +103,3 @@ int repl_get(struct repl *r, char *const *words, struct err *e);
 
 /** repl_show() - :show, likewise */
 int repl_show(struct repl *r, char *const *words, struct err *e);
-
-#endif

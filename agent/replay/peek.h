@@ -9,8 +9,7 @@
  * the parser of the agent's own command line, whose table here has no option that gives
  * up a wall and none that names a program.
  */
-#ifndef STEPJAIL_AGENT_PEEK_H
-#define STEPJAIL_AGENT_PEEK_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -57,5 +56,3 @@ void peek_words(const cJSON *start, struct text *words);
  * Return: 0, or -errno: one of them is none that a transcript may give
  */
 int peek_take(struct peek *p, const char *words, size_t length, struct err *e);
-
-#endif

@@ -9,8 +9,7 @@
  * that ends in another state than it did is told, and where the recorded one is there,
  * too, the next step starts from that.
  */
-#ifndef STEPJAIL_AGENT_REPLAY_H
-#define STEPJAIL_AGENT_REPLAY_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -90,5 +89,3 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e);
  * @says:	Gets a line for each difference, harmless to show
  */
 void replay_compare(const cJSON *line, const cJSON *now, struct text *says);
-
-#endif

@@ -15,8 +15,7 @@
  * The stepjail is the agent's own child (CLONE_PARENT): it is waited for, and dies with
  * the agent, as if the agent had started it.
  */
-#ifndef STEPJAIL_AGENT_BROKER_H
-#define STEPJAIL_AGENT_BROKER_H
+#pragma once
 
 #include "agent/base/stop.h"
 #include "agent/session/launch.h"
@@ -75,5 +74,3 @@ int broker_start(const struct broker *b, int line, const int *fds, size_t count,
 
 /** broker_close() - End it; what it started goes on. Safe on BROKER_NONE */
 void broker_close(struct broker *b);
-
-#endif

@@ -7,8 +7,7 @@
  *	model_open()				the model client, where there is one
  *	confined_go()				when all is open, before anything is heard
  */
-#ifndef STEPJAIL_AGENT_CONFINED_H
-#define STEPJAIL_AGENT_CONFINED_H
+#pragma once
 
 #include "agent/confine/confine.h"
 #include "agent/key/client.h"
@@ -47,5 +46,3 @@ int confined_go(struct confined *c, struct stop *stop, struct err *e);
 /** confined_json() - As confine_json(), and in "client" that of the model client, or
  * null */
 cJSON *confined_json(const struct confined *c);
-
-#endif

@@ -6,8 +6,7 @@
  * copied into a file without a name before anything runs. Each new jail gets that by PUT:
  * in /work, for /work/in belongs to what is mounted there.
  */
-#ifndef STEPJAIL_AGENT_INPUT_FILE_H
-#define STEPJAIL_AGENT_INPUT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ bool input_file_is_stream(const char *path, char *name);
  */
 int input_file_take_stream(const char *path, uint64_t limit_bytes, struct stop *stop,
 			   struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * jail_opts.h - the options of a session's jail, the same in each command that has one
  */
-#ifndef STEPJAIL_AGENT_JAIL_OPTS_H
-#define STEPJAIL_AGENT_JAIL_OPTS_H
+#pragma once
 
 #include "agent/base/text.h"
 #include "agent/cli/options.h"
@@ -178,5 +177,3 @@ void jail_binds_free(struct jail_binds *b);
 			"Without this, a line on stderr says so.",                       \
 			OPT_ROW(JAIL, FLAG, type, require_confinement)                   \
 	}
-
-#endif

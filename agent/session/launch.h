@@ -6,8 +6,7 @@
  * empty environment, a session of its own, no fd but those, and dies with the agent
  * (PR_SET_PDEATHSIG); init and all of the jail die with it.
  */
-#ifndef STEPJAIL_AGENT_LAUNCH_H
-#define STEPJAIL_AGENT_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ int launch_end(struct child *c, uint64_t patience_ms);
  * @ours:	Does not block
  */
 int launch_pipe(bool writes, int *ours, int *theirs, struct err *e);
-
-#endif

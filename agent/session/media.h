@@ -7,8 +7,7 @@
  * what is held is bounded here whatever stepjail's own limit is, and a frame that makes
  * no sense ends the showing, not the step: from there on nothing more is taken.
  */
-#ifndef STEPJAIL_AGENT_MEDIA_H
-#define STEPJAIL_AGENT_MEDIA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ const struct media_item *media_find(const struct media_list *l, uint32_t object,
 /** media_is_said() - True for a text of display(): its list has it in @said. That of a
  * result is the step's result already */
 bool media_is_said(const struct media_item *item);
-
-#endif

@@ -7,8 +7,7 @@
  * chosen there: every field is checked for its type and bounded, words are made
  * printable. Where a value is no object, it has none of the fields.
  */
-#ifndef STEPJAIL_AGENT_REPORT_H
-#define STEPJAIL_AGENT_REPORT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ void report_words(const cJSON *root, char *words, size_t size);
 
 /** report_says() - Of a REFUSED: has it this word as its "kind", or its "frame"? */
 bool report_says(const cJSON *root, const char *name, const char *word);
-
-#endif

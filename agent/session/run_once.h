@@ -7,8 +7,7 @@
  * and tail of it; what stepjail reports of its end is read, and believed only where the
  * exit status of stepjail says the same.
  */
-#ifndef STEPJAIL_AGENT_RUN_ONCE_H
-#define STEPJAIL_AGENT_RUN_ONCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct run_once {
  */
 int run_once(const struct run_once_plan *p, const void *input, size_t length,
 	     struct run_once *o, struct err *e);
-
-#endif

@@ -6,8 +6,7 @@
  * session.h. The one place that waits is serve_pump(): nothing that stepjail does, or
  * does not do, holds it up beyond its deadline.
  */
-#ifndef STEPJAIL_AGENT_SERVE_H
-#define STEPJAIL_AGENT_SERVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ int serve_pump(struct serve *v, uint64_t deadline_ms);
  */
 int serve_failed(const struct serve *v, const char *why, const char *otherwise,
 		 struct err *e);
-
-#endif

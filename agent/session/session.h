@@ -7,8 +7,7 @@
  * an end. stepjail keeps a step's limits; a stepjail that does not is ended, and a new
  * one is started. What was lost on the way is told in struct step, truthfully.
  */
-#ifndef STEPJAIL_AGENT_SESSION_H
-#define STEPJAIL_AGENT_SESSION_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -274,5 +273,3 @@ void session_send_once(struct session *s, uint32_t id, const char *code, size_t 
 /** session_late_ms() - When a stepjail that keeps a step's limit must have ended one that
  * begins now (session only) */
 uint64_t session_late_ms(const struct session *s);
-
-#endif

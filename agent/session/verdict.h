@@ -5,8 +5,7 @@
  * The names are those of stepjail's report. The words are written so that a model knows
  * what to do next: what happened, to which limit, and what it has lost.
  */
-#ifndef STEPJAIL_AGENT_VERDICT_H
-#define STEPJAIL_AGENT_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ void verdict_cause(const struct verdict_facts *f, struct text *out);
 
 /** verdict_words() - Add one sentence or two without a newline */
 void verdict_words(const struct verdict_facts *f, struct text *out);
-
-#endif

@@ -6,8 +6,7 @@
  * (escape.h), each row begins with a mark and is broken where the terminal ends, and of
  * one reply no more than a bound is shown so. The whole of it is shown when it has come.
  */
-#ifndef STEPJAIL_AGENT_LIVE_H
-#define STEPJAIL_AGENT_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void live_row_end(struct live *l, struct text *out);
  * Return: true where all of it was shown
  */
 bool live_end(struct live *l, const char *mark, size_t columns, struct text *out);
-
-#endif

@@ -6,8 +6,7 @@
  * model and of the jail are escaped, and their lines carry a mark of their own, so that
  * neither can write a line that looks like the agent's.
  */
-#ifndef STEPJAIL_AGENT_SHOW_H
-#define STEPJAIL_AGENT_SHOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ void show_said_by(struct show *s, const struct clip *clip);
 
 /** show_answer() - The final answer */
 void show_answer(struct show *s, const char *answer, size_t length);
-
-#endif

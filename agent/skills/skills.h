@@ -12,8 +12,7 @@
  * Models wrote these files, so this process hashes and copies them, and reads none. A
  * file that is there is never written over.
  */
-#ifndef STEPJAIL_AGENT_SKILLS_H
-#define STEPJAIL_AGENT_SKILLS_H
+#pragma once
 
 #include "agent/base/chain.h"
 #include "agent/confine/confine.h"
@@ -112,5 +111,3 @@ bool skills_file_good(const char *file);
  */
 int skills_store(const struct skills *s, const char *file, const struct text *source,
 		 struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * cancel.h - signals that end the launcher; its jails end first
  */
-#ifndef STEPJAIL_JAIL_BASE_CANCEL_H
-#define STEPJAIL_JAIL_BASE_CANCEL_H
+#pragma once
 
 #include <signal.h>
 
@@ -26,5 +25,3 @@ sigset_t cancel_signals(void);
  * Return: 0, or -errno
  */
 int cancel_open(int *fd, struct err *e);
-
-#endif

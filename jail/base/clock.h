@@ -2,8 +2,7 @@
 /*
  * clock.h - the clock of all deadlines; what a process has used
  */
-#ifndef STEPJAIL_JAIL_BASE_CLOCK_H
-#define STEPJAIL_JAIL_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -13,5 +12,3 @@ uint64_t clock_now_ms(void);
 
 /** clock_us() - Any clock in microseconds; 0 where there is none, or not any more */
 uint64_t clock_us(clockid_t clock);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * close_others.h - close all fds of a process but a few
  */
-#ifndef STEPJAIL_JAIL_BASE_CLOSE_OTHERS_H
-#define STEPJAIL_JAIL_BASE_CLOSE_OTHERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@
  * Return: 0, or -errno
  */
 int close_others(const int *keep, size_t count, int also);
-
-#endif

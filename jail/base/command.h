@@ -2,8 +2,7 @@
 /*
  * command.h - the subcommands: one file each, one row each in main.c
  */
-#ifndef STEPJAIL_JAIL_BASE_COMMAND_H
-#define STEPJAIL_JAIL_BASE_COMMAND_H
+#pragma once
 
 #include "init/err.h"
 
@@ -16,5 +15,3 @@ int command_serve(char *const *argv, struct err *e);
 int command_check(char *const *argv, struct err *e);
 int command_explain(char *const *argv, struct err *e);
 int command_escape(char *const *argv, struct err *e);
-
-#endif

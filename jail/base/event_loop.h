@@ -2,8 +2,7 @@
 /*
  * event_loop.h - one loop over the fds and deadlines of many sessions
  */
-#ifndef STEPJAIL_JAIL_BASE_EVENT_LOOP_H
-#define STEPJAIL_JAIL_BASE_EVENT_LOOP_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -78,5 +77,3 @@ void event_loop_later(struct event_loop *h, struct later *l, void (*act)(void *o
  * Return: 0, or -errno of epoll_wait(2)
  */
 int event_loop_turn(struct event_loop *h, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * fd_passing.h - packets with fds beside them, over a SOCK_SEQPACKET socket
  */
-#ifndef STEPJAIL_JAIL_BASE_FD_PASSING_H
-#define STEPJAIL_JAIL_BASE_FD_PASSING_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/socket.h>
@@ -72,5 +71,3 @@ int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd
  */
 int fd_passing_receive_by(int from, void *bytes, size_t length, int flags, int *fds,
 			  size_t fd_max, struct ucred *sender);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * folder.h - the names in a folder that was opened
  */
-#ifndef STEPJAIL_JAIL_BASE_FOLDER_H
-#define STEPJAIL_JAIL_BASE_FOLDER_H
+#pragma once
 
 #include <dirent.h>
 
@@ -28,5 +27,3 @@ const char *folder_next(DIR *list);
 void folder_close(DIR **list);
 
 #define cleanup_folder __attribute__((cleanup(folder_close)))
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The commands run and check both take their words from here.
  */
-#ifndef STEPJAIL_JAIL_BASE_HOST_H
-#define STEPJAIL_JAIL_BASE_HOST_H
+#pragma once
 
 #include "init/err.h"
 
@@ -49,5 +48,3 @@ int host_refused_capability(struct err *e);
  * @names:	A string; each name is added behind a blank, up to its first dot
  */
 void host_names(const char *pattern, char *names, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * idmap.h - a mount that shows the owner of a file or folder as somebody else
  */
-#ifndef STEPJAIL_JAIL_BASE_IDMAP_H
-#define STEPJAIL_JAIL_BASE_IDMAP_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -30,5 +29,3 @@ struct idmap {
  * where it was not mounted by the host's root
  */
 int idmap_set(int tree, const char *name, const struct idmap *ids, struct err *e);
-
-#endif

@@ -7,8 +7,7 @@
  * bytes beyond 2^53. It would also be a parser, and a tree on the heap for each report,
  * in a process where only a writer is needed. See RFC 8259.
  */
-#ifndef STEPJAIL_JAIL_BASE_JSON_H
-#define STEPJAIL_JAIL_BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ FILE *json_open(char **text, size_t size);
  * Return: length of the text, which a NUL follows, or -ENOSPC: the text may lack its end
  */
 ssize_t json_close(FILE *out, const char *text, size_t size);
-
-#endif

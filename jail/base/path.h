@@ -2,8 +2,7 @@
 /*
  * path.h - paths that can be opened beneath a root without climbing out of it
  */
-#ifndef STEPJAIL_JAIL_BASE_PATH_H
-#define STEPJAIL_JAIL_BASE_PATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
  * part in it?
  */
 bool path_is_clean(const char *path);
-
-#endif

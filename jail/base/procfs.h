@@ -6,8 +6,7 @@
  * opened without following symlinks or entering other mounts, see openat2(2): a file that
  * somebody mounted over uid_map is neither written nor read.
  */
-#ifndef STEPJAIL_JAIL_BASE_PROCFS_H
-#define STEPJAIL_JAIL_BASE_PROCFS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ bool procfs_lists(const char *list, const char *word, const char *separators);
  * @value:	Gets as much of them as fits into @size bytes
  */
 void procfs_words(const char *at, char *value, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * For digests in reports and the list of a root tree; nothing secret is ever hashed.
  */
-#ifndef STEPJAIL_JAIL_BASE_SHA256_H
-#define STEPJAIL_JAIL_BASE_SHA256_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ const char *sha256_end(struct sha256_ctx *s, char *hex);
 
 /** sha256_text() - The digest of @length bytes, in one call; as sha256_end() */
 const char *sha256_text(const void *bytes, size_t length, char *hex);
-
-#endif

@@ -5,8 +5,7 @@
  * stepjail is linked with musl, the unit tests with glibc; both see the same names, which
  * are those of the manual pages in section 2.
  */
-#ifndef STEPJAIL_JAIL_BASE_SYS_H
-#define STEPJAIL_JAIL_BASE_SYS_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,7 +102,5 @@ static inline int close_range(unsigned int first, unsigned int last, int flags)
 {
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
-
-#endif
 
 #endif

@@ -16,8 +16,7 @@
  * digest, as sha256sum(1) writes it, so that a run need not hash a list of a thousand
  * lines.
  */
-#ifndef STEPJAIL_JAIL_BASE_TREE_H
-#define STEPJAIL_JAIL_BASE_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -55,5 +54,3 @@ struct tree {
  * -errno
  */
 int tree_digest(const struct tree_at *root, bool verify, struct tree *t, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * wipe.h - zero memory that a clone shares with its template
  */
-#ifndef STEPJAIL_JAIL_BASE_WIPE_H
-#define STEPJAIL_JAIL_BASE_WIPE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@
  * are zero already are not written.
  */
 void wipe(void *at, size_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * probe.h - try one thing that a jail needs, in a child process of its own
  */
-#ifndef STEPJAIL_JAIL_CHECK_PROBE_H
-#define STEPJAIL_JAIL_CHECK_PROBE_H
+#pragma once
 
 #include "init/err.h"
 #include "jail/plan/plan.h"
@@ -28,5 +27,3 @@ int probe_proc(struct err *e);
  * @p:		Made by option_parse(); its program is not started
  */
 int probe_jail(const struct plan *p, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * ending.h - a jail ends, and its launcher waits for nothing meanwhile
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_ENDING_H
-#define STEPJAIL_JAIL_LAUNCH_ENDING_H
+#pragma once
 
 #include "init/err.h"
 #include "jail/base/event_loop.h"
@@ -27,5 +26,3 @@ struct ending {
  */
 void ending_begin(struct ending *en, struct event_loop *loop, struct jail *j,
 		  void (*gone)(struct ending *en, const struct err *e));
-
-#endif

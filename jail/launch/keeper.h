@@ -10,8 +10,7 @@
  * watcher needs. At end of file it kills all jails that it knows, removes their leaves
  * and exits, so a launcher that was killed leaves nothing behind.
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_KEEPER_H
-#define STEPJAIL_JAIL_LAUNCH_KEEPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ void keeper_close(const struct keeper *k);
  * keeper was killed, -ETIMEDOUT where it did not end in time
  */
 int keeper_end(struct keeper *k, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * launch.h - start a jail and hold its ends: cgroup, clone, maps, control socket
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_LAUNCH_H
-#define STEPJAIL_JAIL_LAUNCH_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -126,5 +125,3 @@ void launch_kill(const struct jail *j);
 /** launch_end() - launch_wait(), then have the keeper remove the leaf, and close all
  * fds */
 void launch_end(struct jail *j);
-
-#endif

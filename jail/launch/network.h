@@ -2,8 +2,7 @@
 /*
  * network.h - a jail's network namespace, through a route socket that was opened in it
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_NETWORK_H
-#define STEPJAIL_JAIL_LAUNCH_NETWORK_H
+#pragma once
 
 #include <netlink/netlink.h>
 
@@ -41,5 +40,3 @@ int network_up(struct nl_sock *sk, struct err *e);
 
 /** network_failed() - Say which of libnl's errors @r is, and of what; Return: -errno */
 int network_failed(int r, const char *what, struct err *e);
-
-#endif

@@ -6,8 +6,7 @@
  * jails can be given that procfs instead of /proc. And the kernel ends all of these
  * processes with the launcher, which is PID 1 there. See pid_namespaces(7).
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_OUTER_H
-#define STEPJAIL_JAIL_LAUNCH_OUTER_H
+#pragma once
 
 #include "jail/launch/keeper.h"
 
@@ -27,5 +26,3 @@
  * -errno in whichever failed
  */
 int outer_enter(struct keeper *k, int signals, int *status, struct err *e);
-
-#endif

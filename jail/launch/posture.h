@@ -2,8 +2,7 @@
 /*
  * posture.h - the walls around the waiting program, as the kernel tells them
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_POSTURE_H
-#define STEPJAIL_JAIL_LAUNCH_POSTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ unsigned long posture_own_filters(void);
 /** posture_refuse() - Say that @name reads @told where @planned was planned; -EPERM */
 int posture_refuse(const char *name, const char *told, const char *planned,
 		   struct err *e);
-
-#endif

@@ -5,8 +5,7 @@
  * They are looked for beside the running executable, as in a build folder, and then where
  * `make install` puts them, relative to it: ../lib/stepjail.
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_SHIPPED_H
-#define STEPJAIL_JAIL_LAUNCH_SHIPPED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ int shipped_program(const char *name, char *path, size_t size, struct err *e);
  * Return: 0, or -errno; the line names what trees there are or how to build one
  */
 int shipped_root(const char *given, char *path, size_t size, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * call.h - a system call in words: name, architecture, and the rows that speak of it
  */
-#ifndef STEPJAIL_JAIL_PLAN_CALL_H
-#define STEPJAIL_JAIL_PLAN_CALL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ const struct refused_row *call_refused(const struct seccomp_data *data, bool loc
 
 /** call_foreign() - Did the call come through the entry of another architecture? */
 bool call_foreign(const struct seccomp_data *data);
-
-#endif

@@ -6,8 +6,7 @@
  * value up to the end of the line. Empty lines and lines that begin with '#' are skipped.
  * There is no quoting and no escape.
  */
-#ifndef STEPJAIL_JAIL_PLAN_OPTION_H
-#define STEPJAIL_JAIL_PLAN_OPTION_H
+#pragma once
 
 #include <stdio.h>
 
@@ -55,5 +54,3 @@ void option_print_help(FILE *out, bool serve);
  * Return: 0, the exit status
  */
 int option_help(const char *usage, bool serve, const char *exits);
-
-#endif

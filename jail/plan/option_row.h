@@ -2,8 +2,7 @@
 /*
  * option_row.h - a row of the table of options, for the files that walk it
  */
-#ifndef STEPJAIL_JAIL_PLAN_OPTION_ROW_H
-#define STEPJAIL_JAIL_PLAN_OPTION_ROW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -47,5 +46,3 @@ extern const struct option_group option_groups[]; /* a NULL name at the end */
 
 /** option_group() - The group of a row of option_rows */
 const struct option_group *option_group(const struct option_row *row);
-
-#endif

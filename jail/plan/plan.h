@@ -6,8 +6,7 @@
  * nothing changes it afterwards. Its strings lie in argv or in the text of a policy file,
  * and live as long as the process.
  */
-#ifndef STEPJAIL_JAIL_PLAN_PLAN_H
-#define STEPJAIL_JAIL_PLAN_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -219,5 +218,3 @@ bool plan_is_on_host(const char *program);
  * Return: 0, or -EINVAL
  */
 int plan_complete(struct plan *p, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * timestamp.h - read a time that a user wrote
  */
-#ifndef STEPJAIL_JAIL_PLAN_TIMESTAMP_H
-#define STEPJAIL_JAIL_PLAN_TIMESTAMP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@
  * 1970 or after 2199)
  */
 int timestamp_parse(const char *text, uint64_t *seconds, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * value.h - read numbers with units that a user wrote, and print them
  */
-#ifndef STEPJAIL_JAIL_PLAN_VALUE_H
-#define STEPJAIL_JAIL_PLAN_VALUE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ int value_check_cpus(const char *text, struct err *e);
  * Return: 0 or -EINVAL
  */
 int value_check_modules(const char *text, struct err *e);
-
-#endif

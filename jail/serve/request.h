@@ -2,8 +2,7 @@
 /*
  * request.h - what the client of `serve` asks for, for the files that do it
  */
-#ifndef STEPJAIL_JAIL_SERVE_REQUEST_H
-#define STEPJAIL_JAIL_SERVE_REQUEST_H
+#pragma once
 
 #include "jail/serve/session/session.h"
 
@@ -65,5 +64,3 @@ int request_take_source(struct request *q, struct err *e);
 
 /** request_once() - The source of ONCE, as far as it has come, and how much is to come */
 int request_once(struct request *q, struct once *once, struct err *e);
-
-#endif

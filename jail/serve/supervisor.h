@@ -2,8 +2,7 @@
 /*
  * supervisor.h - the half of `serve` that reads what jails and the client say
  */
-#ifndef STEPJAIL_JAIL_SERVE_SUPERVISOR_H
-#define STEPJAIL_JAIL_SERVE_SUPERVISOR_H
+#pragma once
 
 #include "init/err.h"
 #include "jail/base/tree.h"
@@ -27,5 +26,3 @@
  */
 int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
 		     const struct confinement *told, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * caps.h - no capability, now or later
  */
-#ifndef STEPJAIL_JAIL_WALLS_CAPS_H
-#define STEPJAIL_JAIL_WALLS_CAPS_H
+#pragma once
 
 #include <sys/capability.h>
 
@@ -58,5 +57,3 @@ int caps_drop_all(const struct caps *caps, struct err *e);
  * Return: 0, or -errno
  */
 int caps_keep_template(const struct caps *caps, struct err *e);
-
-#endif

@@ -8,8 +8,7 @@
  * interpreter, told by its environment, fixes what lies within Python:
  * rootfs/python/deterministic.py, rootfs/interpreter/clock.c.
  */
-#ifndef STEPJAIL_JAIL_WALLS_DETERMINISTIC_H
-#define STEPJAIL_JAIL_WALLS_DETERMINISTIC_H
+#pragma once
 
 #include "init/err.h"
 #include "jail/plan/plan.h"
@@ -42,5 +41,3 @@ unsigned long deterministic_domain(const struct plan *p);
  * Return: 0 or -errno of sched_setaffinity(2)
  */
 int deterministic_cpu(const struct plan *p, struct err *e);
-
-#endif

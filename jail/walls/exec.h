@@ -2,8 +2,7 @@
 /*
  * exec.h - the last stage: what becomes init, and what becomes the program
  */
-#ifndef STEPJAIL_JAIL_WALLS_EXEC_H
-#define STEPJAIL_JAIL_WALLS_EXEC_H
+#pragma once
 
 #include "init/err.h"
 #include "jail/walls/stage.h"
@@ -25,5 +24,3 @@ int exec_init(struct child *c, struct err *e);
  * Return: -errno; it does not return where it succeeds
  */
 int exec_program(struct child *c, struct err *e);
-
-#endif

@@ -5,8 +5,7 @@
  * A socket pair. The program's end has close-on-exec, so that its end of file tells the
  * launcher that the program has started or will never start.
  */
-#ifndef STEPJAIL_JAIL_WALLS_GATE_H
-#define STEPJAIL_JAIL_WALLS_GATE_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -89,5 +88,3 @@ int gate_receive(int outside, struct gate_ready *ready, struct err *e);
  * Return: 0, or -errno of the write
  */
 int gate_open(int *outside);
-
-#endif

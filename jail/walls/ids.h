@@ -9,8 +9,7 @@
  * As an ordinary user, the only id there is to map is the user's own. See
  * user_namespaces(7).
  */
-#ifndef STEPJAIL_JAIL_WALLS_IDS_H
-#define STEPJAIL_JAIL_WALLS_IDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -107,5 +106,3 @@ static inline gid_t ids_program_group(const struct ids *ids)
  * Return: 0, or -errno
  */
 int ids_become(uid_t id, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * landlock.h - a second wall behind the mounts
  */
-#ifndef STEPJAIL_JAIL_WALLS_LANDLOCK_H
-#define STEPJAIL_JAIL_WALLS_LANDLOCK_H
+#pragma once
 
 #include "init/err.h"
 #include "jail/plan/plan.h"
@@ -61,5 +60,3 @@ int landlock_close(int abi, int readable, struct err *e);
  * Return: 0, or -EPERM; @e tells what happened instead
  */
 int landlock_try(struct err *e);
-
-#endif

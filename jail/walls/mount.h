@@ -2,8 +2,7 @@
 /*
  * mount.h - the jail's file system: an overlay root, five small file systems, the binds
  */
-#ifndef STEPJAIL_JAIL_WALLS_MOUNT_H
-#define STEPJAIL_JAIL_WALLS_MOUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -79,5 +78,3 @@ int mount_check_same(const struct source *s, int tree, const char *name, bool ov
  * Return: 0, or -errno
  */
 int mount_jail(const struct sources *s, const struct plan *p, bool cgroup, struct err *e);
-
-#endif

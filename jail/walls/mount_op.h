@@ -4,8 +4,7 @@
  *
  * Each returns an fd or 0, or -errno with one line in @e. fds belong to the caller.
  */
-#ifndef STEPJAIL_JAIL_WALLS_MOUNT_OP_H
-#define STEPJAIL_JAIL_WALLS_MOUNT_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ int mount_clone_at(const char *folder, const char *name, struct err *e);
  * Makes the folders above it too. What is there already and is of the right kind stays.
  */
 int mount_make_point(int root, const char *path, bool folder, struct err *e);
-
-#endif

@@ -6,8 +6,7 @@
  * mount.c mounts the rows, landlock.c makes its rules of them, and the launcher's
  * read-back (jail/launch/posture_mount.c) demands these mounts and no other.
  */
-#ifndef STEPJAIL_JAIL_WALLS_PLACES_H
-#define STEPJAIL_JAIL_WALLS_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ const char *places_kept(size_t bind);
  * Return: how many
  */
 size_t places_list(const struct plan *p, struct place *list);
-
-#endif

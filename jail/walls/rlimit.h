@@ -2,8 +2,7 @@
 /*
  * rlimit.h - what one process may use, below what the cgroup gives them all
  */
-#ifndef STEPJAIL_JAIL_WALLS_RLIMIT_H
-#define STEPJAIL_JAIL_WALLS_RLIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ void rlimit_raise_files(void);
  * Return: 0, or -errno
  */
 int rlimit_raise_core(struct err *e);
-
-#endif

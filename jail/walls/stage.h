@@ -2,8 +2,7 @@
 /*
  * stage.h - from clone to exec: the stages of a jail's child, in a table, in order
  */
-#ifndef STEPJAIL_JAIL_WALLS_STAGE_H
-#define STEPJAIL_JAIL_WALLS_STAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ void stage_run(struct child *c);
  * refuses to touch them, and a caller with another library may ignore just those.
  */
 void stage_default_signal(int signum);
-
-#endif

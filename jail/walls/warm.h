@@ -13,8 +13,7 @@
  * who the clone is, the kernel tells with the clone's own first frame, on its control
  * socket.
  */
-#ifndef STEPJAIL_JAIL_WALLS_WARM_H
-#define STEPJAIL_JAIL_WALLS_WARM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ _Static_assert(sizeof(struct warm_answer) == 516, "no padding on the wire");
  * 0 when the channel is at its end; or -errno, and the launcher was told
  */
 int warm_serve(int channel, struct err *e);
-
-#endif

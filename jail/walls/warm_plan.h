@@ -8,8 +8,7 @@
  * every field, and makes its own struct plan of it; the two may have been built from
  * different sources.
  */
-#ifndef STEPJAIL_JAIL_WALLS_WARM_PLAN_H
-#define STEPJAIL_JAIL_WALLS_WARM_PLAN_H
+#pragma once
 
 #include <limits.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ int warm_plan_check(const struct warm_plan *w, struct err *e);
  * @s:		Filled, but for the sources' paths, which the template has to know
  */
 void warm_plan_read(const struct warm_plan *w, struct plan *p, struct sources *s);
-
-#endif

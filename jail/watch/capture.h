@@ -2,8 +2,7 @@
 /*
  * capture.h - keep head and tail of what a program writes, and count all of it
  */
-#ifndef STEPJAIL_JAIL_WATCH_CAPTURE_H
-#define STEPJAIL_JAIL_WATCH_CAPTURE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ size_t capture_print_max(const struct plan *p);
  * Return: 0, or -errno of write(2)
  */
 int capture_deliver(const struct capture *c, struct err *e);
-
-#endif

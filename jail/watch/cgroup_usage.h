@@ -2,8 +2,7 @@
 /*
  * cgroup_usage.h - usage of a cgroup leaf, as its files count it
  */
-#ifndef STEPJAIL_JAIL_WATCH_CGROUP_USAGE_H
-#define STEPJAIL_JAIL_WATCH_CGROUP_USAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_
 
 /** cgroup_count() - How many processes are in the leaf, -errno if unreadable */
 int cgroup_count(const struct cgroup *cg);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * What takes rights later on stays with the keeper (jail/launch/keeper.h).
  */
-#ifndef STEPJAIL_JAIL_WATCH_CONFINE_H
-#define STEPJAIL_JAIL_WATCH_CONFINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ struct status_plan;
  */
 int confine_compare(const char *text, const struct status_plan *p,
 		    struct confinement *told, struct err *e);
-
-#endif

@@ -5,8 +5,7 @@
  * The event loop gathers the evidence. The verdict is a function of the evidence alone,
  * so that causes that are easily confused can be tested in pairs, without a jail.
  */
-#ifndef STEPJAIL_JAIL_WATCH_OUTCOME_H
-#define STEPJAIL_JAIL_WATCH_OUTCOME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ bool outcome_counted(const struct outcome *o, uint64_t value);
 
 /** outcome_cpu_us() - CPU time of the whole jail in microseconds, from the best source */
 uint64_t outcome_cpu_us(const struct outcome *o);
-
-#endif

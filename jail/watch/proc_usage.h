@@ -4,8 +4,7 @@
  *
  * What lies in sockets and pipes is not told there, so it is not counted.
  */
-#ifndef STEPJAIL_JAIL_WATCH_PROC_USAGE_H
-#define STEPJAIL_JAIL_WATCH_PROC_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ int found_add(struct found *f, pid_t pid);
 
 /** found_add_children() - Those that a process has now; 0 or -errno */
 int found_add_children(struct found *f, pid_t pid);
-
-#endif

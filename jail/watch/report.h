@@ -2,8 +2,7 @@
 /*
  * report.h - one JSON object for each run
  */
-#ifndef STEPJAIL_JAIL_WATCH_REPORT_H
-#define STEPJAIL_JAIL_WATCH_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -70,5 +69,3 @@ void report_not_enforced(const struct jail *jail, bool listened, FILE *out);
 
 /** report_tree() - root_sha256 and root_verified, as members of a JSON object */
 void report_tree(const struct tree *t, FILE *out);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * run.h - one run of a plan, from its launch to its judgement
  */
-#ifndef STEPJAIL_JAIL_WATCH_RUN_H
-#define STEPJAIL_JAIL_WATCH_RUN_H
+#pragma once
 
 #include "init/err.h"
 #include "jail/watch/outcome.h"
@@ -30,5 +29,3 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
  * Each is one line. Nothing is said of a program that met neither.
  */
 void run_tell(const struct outcome *o, const struct judgement *j, const struct plan *p);
-
-#endif

@@ -5,8 +5,7 @@
  * Its frames, its deadlines, what it writes, its refused calls, stepjail's own signals.
  * All of it is hostile, and read by a process that has given up its rights.
  */
-#ifndef STEPJAIL_JAIL_WATCH_RUN_LOOP_H
-#define STEPJAIL_JAIL_WATCH_RUN_LOOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct run {
  * Return: 0, or -errno: the outcome is not known, or captured output was lost
  */
 int run_loop_run(struct run *run, struct err *e);
-
-#endif

@@ -7,8 +7,7 @@
  * opened. The one way to start a jail, or a template, of which nothing is measured:
  * `run` waits in startup_wait(), `serve` comes here from its own loop.
  */
-#ifndef STEPJAIL_JAIL_WATCH_STARTUP_H
-#define STEPJAIL_JAIL_WATCH_STARTUP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -71,5 +70,3 @@ int startup_late(struct err *e);
  * Return: 1 (it is), 0 (a signal came first), or -errno
  */
 int startup_wait(struct startup *up, int signals, int *signal, struct err *e);
-
-#endif

@@ -6,8 +6,7 @@
  * left when the program ends. A program that filled a tmpfs and then removed its files,
  * or wrote to a file without a name, leaves no trace.
  */
-#ifndef STEPJAIL_JAIL_WATCH_TMPFS_USAGE_H
-#define STEPJAIL_JAIL_WATCH_TMPFS_USAGE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -36,5 +35,3 @@ int tmpfs_usage_full(const struct tmpfs_usage *r);
 
 /** tmpfs_usage_close() - Let go of them */
 void tmpfs_usage_close(struct tmpfs_usage *r);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * violation.h - calls that the filter reports: each is answered, counted and remembered
  */
-#ifndef STEPJAIL_JAIL_WATCH_VIOLATION_H
-#define STEPJAIL_JAIL_WATCH_VIOLATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -145,5 +144,3 @@ void denied_print(unsigned int lacks, FILE *out);
 /** violation_tell() - Print that to stderr, in one piece. Return: 0, or -errno */
 int violation_tell(const struct violations *v, bool listened, const struct plan *p,
 		   struct err *e);
-
-#endif

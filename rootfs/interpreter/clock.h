@@ -3,8 +3,7 @@
  * clock.h - a wall clock that starts at a given instant, for Python and what is linked to
  * it
  */
-#ifndef STEPJAIL_ROOTFS_CLOCK_H
-#define STEPJAIL_ROOTFS_CLOCK_H
+#pragma once
 
 /**
  * clock_begin() - From now on, $STEPJAIL_CLOCK_START is what the wall clock started at
@@ -12,5 +11,3 @@
  * Where it is set (seconds since 1970; by --clock-start). Any number of times.
  */
 void clock_begin(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * fork.h - forks of an interpreter that the C library does not offer
  */
-#ifndef STEPJAIL_ROOTFS_FORK_H
-#define STEPJAIL_ROOTFS_FORK_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -74,5 +73,3 @@ void fork_hold(void);
 
 /** fork_release() - Give back what fork_hold() has taken */
 void fork_release(void);
-
-#endif

@@ -8,8 +8,7 @@
  * code has the very string object that its source is listed under as its file's name, and
  * with the last of it goes the last reference to that name but the list's own.
  */
-#ifndef STEPJAIL_ROOTFS_LINES_H
-#define STEPJAIL_ROOTFS_LINES_H
+#pragma once
 
 #include "rootfs/interpreter/python.h"
 
@@ -24,5 +23,3 @@ void lines_forget(void);
 
 /** lines_prune() - Behind a step: the same, and look at a few others */
 void lines_prune(void);
-
-#endif

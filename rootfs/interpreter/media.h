@@ -7,8 +7,7 @@
  * of the language's own types costs a look at its type, and a step without matplotlib a
  * look into sys.modules.
  */
-#ifndef STEPJAIL_ROOTFS_MEDIA_H
-#define STEPJAIL_ROOTFS_MEDIA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ int media_result(PyObject *value);
  * not wait for long; the next step shows them.
  */
 void media_end(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * probe.h - are the locks of C libraries free in a process that was forked among threads?
  */
-#ifndef STEPJAIL_ROOTFS_PROBE_H
-#define STEPJAIL_ROOTFS_PROBE_H
+#pragma once
 
 /**
  * probe_locks() - Take every lock of C libraries that can be taken by name, and end
@@ -14,5 +13,3 @@
  * after half a second. The parent forks once more, as there the thread has gone on.
  */
 void probe_locks(void);
-
-#endif

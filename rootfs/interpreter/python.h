@@ -2,8 +2,7 @@
 /*
  * python.h - CPython in this ELF: its modules, its paths, its start
  */
-#ifndef STEPJAIL_ROOTFS_PYTHON_H
-#define STEPJAIL_ROOTFS_PYTHON_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -36,5 +35,3 @@ PyStatus python_start(PyConfig *config);
 /** python_freeze() - What python_start() does about the collector, again; 0, or -1 raised
  */
 int python_freeze(void);
-
-#endif

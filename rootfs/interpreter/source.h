@@ -6,8 +6,7 @@
  * pays for each page that it writes to, and every object that Python code looks at is
  * written to, for its reference count. A short step takes half the time this way.
  */
-#ifndef STEPJAIL_ROOTFS_SOURCE_H
-#define STEPJAIL_ROOTFS_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ PyObject *source_run(PyObject *text, uint32_t step);
  * as this one did; otherwise runner.py's conclude() is to be called
  */
 bool source_end(void);
-
-#endif

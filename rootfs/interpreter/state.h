@@ -6,8 +6,7 @@
  * run.c runs a step in such a process, with source.c and runner.py; files.c reads and
  * writes files.
  */
-#ifndef STEPJAIL_ROOTFS_STATE_H
-#define STEPJAIL_ROOTFS_STATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ void state_quiet(void);
  * @mail:	Checked to have a struct step_file, a path and two fds
  */
 _Noreturn void files_serve(int channel, const struct state_mail *mail);
-
-#endif

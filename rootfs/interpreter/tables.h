@@ -2,8 +2,7 @@
 /*
  * tables.h - what rootfs/trees/tree.py makes out of the manifests
  */
-#ifndef STEPJAIL_ROOTFS_TABLES_H
-#define STEPJAIL_ROOTFS_TABLES_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -32,5 +31,3 @@ extern const struct env_row tree_env[];
 
 /* what a template imports that is not told, with commas between; "" for nothing */
 extern const char tree_preload[];
-
-#endif

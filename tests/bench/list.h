@@ -2,8 +2,7 @@
 /*
  * list.h - who runs in a race, in which order, and what is said of the times
  */
-#ifndef STEPJAIL_TESTS_BENCH_LIST_H
-#define STEPJAIL_TESTS_BENCH_LIST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -40,5 +39,3 @@ double list_median(const double *sorted, size_t n);
 
 /** list_p99() - Of sorted times: the one that 99 of 100 do not exceed */
 double list_p99(const double *sorted, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * machine.h - what the machine has left, and what a tree of processes has used
  */
-#ifndef STEPJAIL_TESTS_BENCH_MACHINE_H
-#define STEPJAIL_TESTS_BENCH_MACHINE_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,5 +12,3 @@ uint64_t machine_available_bytes(void);
 
 /** machine_descendant_ticks() - CPU time of a process and all below it, in clock ticks */
 uint64_t machine_descendant_ticks(pid_t root);
-
-#endif

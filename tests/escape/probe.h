@@ -12,8 +12,7 @@
  * The same binary is the runner (escape.c): what it tables is what it runs. A probe is
  * the jail's own program, never started by a script.
  */
-#ifndef STEPJAIL_TESTS_ESCAPE_PROBE_H
-#define STEPJAIL_TESTS_ESCAPE_PROBE_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -196,5 +195,3 @@ ssize_t probe_read(const char *path, char *text, size_t size);
 /* the same path by way of what may be mounted on top of the jail's root; static */
 const char *probe_above(const char *path);
 bool probe_file_has(const char *path, const char *marker);
-
-#endif

@@ -9,8 +9,7 @@
  * and where all that it can harm is its own. All files of a scene are open to all, so
  * that a file's mode never stands in for the wall that a probe is about.
  */
-#ifndef STEPJAIL_TESTS_ESCAPE_SCENE_H
-#define STEPJAIL_TESTS_ESCAPE_SCENE_H
+#pragma once
 
 #include <limits.h>
 #include <stdarg.h>
@@ -172,5 +171,3 @@ SCENE(wall);
 SCENE(planted);
 SCENE(flight);
 #undef SCENE
-
-#endif

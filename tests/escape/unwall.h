@@ -2,8 +2,7 @@
 /*
  * unwall.h - which walls are out
  */
-#ifndef STEPJAIL_TESTS_ESCAPE_UNWALL_H
-#define STEPJAIL_TESTS_ESCAPE_UNWALL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
 
 /** without() - Is this wall to be left out? The words are those of probe.h */
 bool without(const char *word);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * fault.h - what the parts of the fault matrix share
  */
-#ifndef STEPJAIL_TESTS_FAULT_FAULT_H
-#define STEPJAIL_TESTS_FAULT_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,5 +144,3 @@ void launcher_output(int fd, char *text, size_t size);
  */
 void trace_run(const struct setup *s, char *const *argv, const struct fault *fault,
 	       struct calls *record, struct result *r);
-
-#endif

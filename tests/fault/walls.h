@@ -2,8 +2,7 @@
 /*
  * walls.h - what the parts of walls share
  */
-#ifndef STEPJAIL_TESTS_FAULT_WALLS_H
-#define STEPJAIL_TESTS_FAULT_WALLS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ void look_at_mounts(const char *hide, bool given);
 
 /** look_at_files() - What can be written where, and how much */
 void look_at_files(bool given);
-
-#endif

@@ -6,8 +6,7 @@
  * (clang) to search, and with replay.c (gcc, the sanitizers too) to go through its corpus
  * in `make test`. It checks properties, by HOLDS(), and not only that nothing crashes.
  */
-#ifndef STEPJAIL_TESTS_FUZZ_FUZZ_H
-#define STEPJAIL_TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -54,5 +53,3 @@ static UNUSED int fuzz_file(const void *bytes, size_t size)
 	HOLDS(lseek(fd, 0, SEEK_SET) == 0);
 	return fd;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * policy.h - what is true of every plan that parses, for policy.c and options.c
  */
-#ifndef STEPJAIL_TESTS_FUZZ_POLICY_H
-#define STEPJAIL_TESTS_FUZZ_POLICY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -59,5 +58,3 @@ static UNUSED void policy_round_trip(struct plan *p)
 	free(first);
 	free(second);
 }
-
-#endif

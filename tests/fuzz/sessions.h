@@ -6,8 +6,7 @@
  * The spawner gives sockets alone; whatever says that it is a process of the jail is
  * believed. Link with --wrap=sweep_adopt, --wrap=sweep_step.
  */
-#ifndef STEPJAIL_TESTS_FUZZ_SESSIONS_H
-#define STEPJAIL_TESTS_FUZZ_SESSIONS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -361,5 +360,3 @@ static int take_requests(void)
 	}
 	return taken;
 }
-
-#endif

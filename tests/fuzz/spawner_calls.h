@@ -8,8 +8,7 @@
  * with
  * --wrap of each name here.
  */
-#ifndef STEPJAIL_TESTS_FUZZ_SPAWNER_CALLS_H
-#define STEPJAIL_TESTS_FUZZ_SPAWNER_CALLS_H
+#pragma once
 
 #include <errno.h>
 #include <poll.h>
@@ -292,5 +291,3 @@ uint64_t __wrap_clock_now_ms(void)
 {
 	return now_ms;
 }
-
-#endif

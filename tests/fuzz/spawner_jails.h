@@ -5,8 +5,7 @@
  * Each launch is looked at: by which plan, and how many there are. Link as
  * spawner_calls.h.
  */
-#ifndef STEPJAIL_TESTS_FUZZ_SPAWNER_JAILS_H
-#define STEPJAIL_TESTS_FUZZ_SPAWNER_JAILS_H
+#pragma once
 
 #include "tests/fuzz/spawner_calls.h"
 
@@ -319,5 +318,3 @@ static void template_says(uint8_t which, uint8_t what)
 	if (t)
 		HOLDS(eventfd_write(t->events, 1) == 0);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * recode.h - what the ways to new code share: see recode.c
  */
-#ifndef STEPJAIL_TESTS_INTEGRATION_RECODE_H
-#define STEPJAIL_TESTS_INTEGRATION_RECODE_H
+#pragma once
 
 #define PAGE 4096UL
 #define RAN 42
@@ -52,5 +51,3 @@ int by_thread(void);
 int by_handler(void);
 int by_clone_vm(void);
 int by_int80(void);
-
-#endif

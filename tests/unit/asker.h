@@ -4,8 +4,7 @@
  *
  * Its state 0 is a channel, whose other end is read here.
  */
-#ifndef STEPJAIL_TESTS_UNIT_ASKER_H
-#define STEPJAIL_TESTS_UNIT_ASKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ struct wire_header asker_take_asked(void *bytes, size_t length, int *fds, size_t
 
 /** asker_asked_nothing() - Fail the test if it was asked for something */
 void asker_asked_nothing(void);
-
-#endif

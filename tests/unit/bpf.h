@@ -2,8 +2,7 @@
 /*
  * bpf.h - the generated filters, and a small interpreter of the classic BPF that they are
  */
-#ifndef STEPJAIL_TESTS_UNIT_BPF_H
-#define STEPJAIL_TESTS_UNIT_BPF_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ uint32_t bpf_ask(int program, long nr, uint64_t arg0, uint64_t arg1, uint64_t ar
 
 /** bpf_check() - The kernel's own conditions, but for those that bpf_run() checks */
 void bpf_check(const struct sock_filter *code, size_t length);
-
-#endif

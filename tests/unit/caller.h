@@ -2,8 +2,7 @@
 /*
  * caller.h - a child of a test that makes refused calls; the test is its launcher
  */
-#ifndef STEPJAIL_TESTS_UNIT_CALLER_H
-#define STEPJAIL_TESTS_UNIT_CALLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ bool caller_serve_all(void);
 
 /** caller_ends_with() - Reap it, and fail the test if it did not exit with @want */
 void caller_ends_with(int want);
-
-#endif

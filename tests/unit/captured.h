@@ -2,8 +2,7 @@
 /*
  * captured.h - a capture whose streams tell of each byte where it stood
  */
-#ifndef STEPJAIL_TESTS_UNIT_CAPTURED_H
-#define STEPJAIL_TESTS_UNIT_CAPTURED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ unsigned char captured_byte(uint64_t place);
 /** captured_add_up_to() - Add to a stream until it has had @total bytes, in such
  * pieces */
 void captured_add_up_to(struct capture_stream *s, uint64_t total, size_t piece);
-
-#endif

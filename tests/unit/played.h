@@ -5,8 +5,7 @@
  * The unit tests are linked with launch_jail(), launch_prepare() and template_ask() of
  * played.c in place of the launcher's own.
  */
-#ifndef STEPJAIL_TESTS_UNIT_PLAYED_H
-#define STEPJAIL_TESTS_UNIT_PLAYED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void played_end(int which);
 
 /** played_turn() - All that is there to be heard now, and all that is due */
 void played_turn(struct event_loop *loop);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * A file of tests defines one suite function, named here and in main.c's table.
  */
-#ifndef STEPJAIL_TESTS_UNIT_SUITES_H
-#define STEPJAIL_TESTS_UNIT_SUITES_H
+#pragma once
 
 #include <check.h>
 #include <stdbool.h>
@@ -202,5 +201,3 @@ Suite *agent_checks_suite(void);
 Suite *agent_prompt_suite(void);
 Suite *agent_words_suite(void);
 Suite *agent_modes_suite(void);
-
-#endif

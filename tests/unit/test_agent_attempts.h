@@ -2,8 +2,7 @@
 /*
  * test_agent_attempts.h - what code that took the agent over may try: a table
  */
-#ifndef STEPJAIL_TESTS_UNIT_TEST_AGENT_ATTEMPTS_H
-#define STEPJAIL_TESTS_UNIT_TEST_AGENT_ATTEMPTS_H
+#pragma once
 
 #include <signal.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ int listen_anywhere(uint16_t *port);
 
 /** place_make() - What there is to be reached: made anew, for one test */
 void place_make(void);
-
-#endif

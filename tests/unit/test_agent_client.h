@@ -2,12 +2,9 @@
 /*
  * test_agent_client.h - what the tests of both sides of the model client share
  */
-#ifndef STEPJAIL_TEST_AGENT_CLIENT_H
-#define STEPJAIL_TEST_AGENT_CLIENT_H
+#pragma once
 
 #include "agent/key/client.h"
 
 /** post_words() - client_post() of a few bytes, with a minute's time and no stream */
 int post_words(struct client *c, struct client_answer *a, struct err *e);
-
-#endif

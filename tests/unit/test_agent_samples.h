@@ -3,8 +3,7 @@
  * test_agent_samples.h - answers of servers as they come over the wire, for the tests of
  * their readers
  */
-#ifndef STEPJAIL_TESTS_UNIT_SAMPLES_H
-#define STEPJAIL_TESTS_UNIT_SAMPLES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -58,5 +57,3 @@ struct sample {
 /* whole answers, each with usage 11 and 5 */
 extern const struct sample samples[];
 extern const size_t sample_count;
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * watched.h - processes for the watch to look at: the test's own process plays init
  */
-#ifndef STEPJAIL_TESTS_UNIT_WATCHED_H
-#define STEPJAIL_TESTS_UNIT_WATCHED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void watched_end(void);
 void watched_sample(uint64_t limit_bytes, struct proc_usage *w);
 /** watched_sample_again() - A later look, with what the ones before have found */
 void watched_sample_again(uint64_t limit_bytes, struct proc_usage *w);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * cgroup.h - one cgroup v2 leaf per run: limits in, kill at the end
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_H
-#define STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -136,5 +135,3 @@ int cgroup_remove(int base, const char *name);
 
 /** cgroup_close() - Close all fds; the leaf is the keeper's to remove */
 void cgroup_close(struct cgroup *cg);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * cgroup_limit.h - a plan's limits, as a leaf's files have them
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_LIMIT_H
-#define STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -71,5 +70,3 @@ void cgroup_limits_print(const struct cgroup_limits *l, FILE *out);
  */
 size_t cgroup_limits_missing(const struct plan *p, const struct cgroup_limits *l,
 			     FILE *out);
-
-#endif

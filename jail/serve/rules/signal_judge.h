@@ -2,8 +2,7 @@
 /*
  * signal_judge.h - whom a step may signal: calls that signal_guard.c tells serve of
  */
-#ifndef STEPJAIL_JAIL_SERVE_RULES_SIGNAL_JUDGE_H
-#define STEPJAIL_JAIL_SERVE_RULES_SIGNAL_JUDGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,5 +29,3 @@ struct signal_judge {
  * Return: 0, -EPERM, or -ESRCH: whom it would signal is not there
  */
 int signal_judge_call(const struct signal_judge *j, const struct seccomp_data *call);
-
-#endif

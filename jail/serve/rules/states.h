@@ -5,8 +5,7 @@
  * A table and its rules alone: nothing here knows of processes. A state is a snapshot
  * when no branch is at it.
  */
-#ifndef STEPJAIL_JAIL_SERVE_RULES_STATES_H
-#define STEPJAIL_JAIL_SERVE_RULES_STATES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ uint64_t states_bytes(const struct states *t);
 
 /** states_is_snapshot() - Is no branch at it, and is it neither state 0 nor ending? */
 bool states_is_snapshot(const struct states *t, const struct state *s);
-
-#endif

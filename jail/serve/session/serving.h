@@ -2,8 +2,7 @@
 /*
  * serving.h - what all sessions of the supervisor share
  */
-#ifndef STEPJAIL_JAIL_SERVE_SESSION_SERVING_H
-#define STEPJAIL_JAIL_SERVE_SESSION_SERVING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch
 
 /** serve_lacks() - If @r is not 0, a frame for the client was lost: end serve */
 void serve_lacks(struct serve *s, int r, size_t bytes);
-
-#endif

@@ -21,8 +21,7 @@
  *	session_say.c      answers in JSON
  *	session_spawn.c    what is asked of the spawner
  */
-#ifndef STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
-#define STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -317,5 +316,3 @@ void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
 		 const struct refusal *why, const char *text);
 /** say_closed() - CLOSED, with its reason */
 void say_closed(struct session *s);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * session_sweep.h - which processes of a session there are, and which of them may stay
  */
-#ifndef STEPJAIL_JAIL_SERVE_SESSION_SESSION_SWEEP_H
-#define STEPJAIL_JAIL_SERVE_SESSION_SESSION_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void sweep_left(const struct state *state);
 
 /** sweep_has_none() - Has this process no child but those that are known? */
 bool sweep_has_none(const struct session *s, pid_t host);
-
-#endif

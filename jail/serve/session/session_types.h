@@ -2,8 +2,7 @@
 /*
  * session_types.h - a session, and the steps that run in it: see session.h
  */
-#ifndef STEPJAIL_JAIL_SERVE_SESSION_SESSION_TYPES_H
-#define STEPJAIL_JAIL_SERVE_SESSION_SESSION_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -185,5 +184,3 @@ struct session {
 	enum refusal_kind ended;   /* the same for REFUSED, if it never opened */
 	struct later end;
 };
-
-#endif

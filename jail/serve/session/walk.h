@@ -2,8 +2,7 @@
 /*
  * walk.h - a visit to every process of a jail, some of them in each turn
  */
-#ifndef STEPJAIL_JAIL_SERVE_SESSION_WALK_H
-#define STEPJAIL_JAIL_SERVE_SESSION_WALK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ int walk_each(struct walk *k, pid_t init, unsigned int most,
 
 /** walk_end() - Free what a walk has, and zero it */
 void walk_end(struct walk *k);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * measure.h - what takes rights to see of a process of a jail
  */
-#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_MEASURE_H
-#define STEPJAIL_JAIL_SERVE_SPAWNER_MEASURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int measure_lock(bool opens);
  */
 _Noreturn void measure_run(const struct confine *by, pid_t parent,
 			   enum spawn_measure kind, int dir, pid_t pid, int out);
-
-#endif

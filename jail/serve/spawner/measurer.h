@@ -2,8 +2,7 @@
 /*
  * measurer.h - the spawner's measurers: processes that read what it must not wait for
  */
-#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_MEASURER_H
-#define STEPJAIL_JAIL_SERVE_SPAWNER_MEASURER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ struct measurers {
  */
 int measurer_start(struct measurers *all, uint32_t jail, uint32_t tag,
 		   enum spawn_measure kind, int dir, pid_t pid);
-
-#endif

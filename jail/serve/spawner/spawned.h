@@ -2,8 +2,7 @@
 /*
  * spawned.h - a jail of `serve`, as the spawner has it: from OPEN to ENDED
  */
-#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_SPAWNED_H
-#define STEPJAIL_JAIL_SERVE_SPAWNER_SPAWNED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ void spawned_end(struct spawned *j);
  */
 int spawner_say(struct spawner *p, const struct spawn_answer *a, const int *fds,
 		size_t count);
-
-#endif

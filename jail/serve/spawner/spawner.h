@@ -2,8 +2,7 @@
 /*
  * spawner.h - the privileged half of `serve`: it launches jails, signals and ends them
  */
-#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_SPAWNER_H
-#define STEPJAIL_JAIL_SERVE_SPAWNER_SPAWNER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -26,5 +25,3 @@
  */
 int spawner_serve(struct parts *parts, char *const *template, int socket, int signals,
 		  pid_t supervisor, const struct confine *measurer, struct err *e);
-
-#endif

@@ -16,8 +16,7 @@
  * Its clones end with it, and share its layout of memory and its hash seed. So it is
  * replaced from time to time: template_is_old().
  */
-#ifndef STEPJAIL_JAIL_SERVE_TEMPLATE_TEMPLATE_H
-#define STEPJAIL_JAIL_SERVE_TEMPLATE_TEMPLATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ void template_close(struct template *t);
  * Return: 0, or -errno
  */
 int template_plan_send(int channel, const struct parts *parts, struct err *e);
-
-#endif

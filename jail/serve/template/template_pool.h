@@ -8,8 +8,7 @@
  * last session. While there is none that is ready, sessions are launched cold, unless
  * that cannot be: where code is locked, and the tree has a dynamic loader.
  */
-#ifndef STEPJAIL_JAIL_SERVE_TEMPLATE_TEMPLATE_POOL_H
-#define STEPJAIL_JAIL_SERVE_TEMPLATE_TEMPLATE_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ void template_pool_release(struct template *from);
 /** template_pool_close() - End all templates; no session is left. Until count is 0,
  * turn */
 void template_pool_close(struct template_pool *s);
-
-#endif

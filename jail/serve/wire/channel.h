@@ -4,8 +4,7 @@
  *
  * What goes over it: packet.h.
  */
-#ifndef STEPJAIL_JAIL_SERVE_WIRE_CHANNEL_H
-#define STEPJAIL_JAIL_SERVE_WIRE_CHANNEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ int channel_pair(int *outside, int *inside, struct err *e);
 
 /** channel_can_refuse_fds() - Does the kernel refuse to send fds to a channel's end? */
 bool channel_can_refuse_fds(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * closer.h - a process that closes what takes long to close: see packet.c
  */
-#ifndef STEPJAIL_JAIL_SERVE_WIRE_CLOSER_H
-#define STEPJAIL_JAIL_SERVE_WIRE_CLOSER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -31,5 +30,3 @@ void closer_use(int socket);
  * Return: 0, or -errno: it is still open
  */
 int closer_give(int *fd);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * packet.h - frames on a SOCK_SEQPACKET channel, one a packet, with fds and credentials
  */
-#ifndef STEPJAIL_JAIL_SERVE_WIRE_PACKET_H
-#define STEPJAIL_JAIL_SERVE_WIRE_PACKET_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -42,5 +41,3 @@ int packet_receive(int fd, struct wire_header *h, unsigned char *payload, pid_t 
  * @fd:		-1 for none; set to -1
  */
 void packet_close(int *fd);
-
-#endif

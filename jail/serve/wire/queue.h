@@ -5,8 +5,7 @@
  * The queue itself has no bound: who fills it looks at its length, and takes nothing more
  * from a client, or from the pipes of steps, while it is above QUEUE_HIGH.
  */
-#ifndef STEPJAIL_JAIL_SERVE_WIRE_QUEUE_H
-#define STEPJAIL_JAIL_SERVE_WIRE_QUEUE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ int queue_send(struct queue *q, int fd);
 
 /** queue_end() - Free it, and what waits */
 void queue_end(struct queue *q);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * refusal.h - why a frame of serve's client was refused, in a word for programs
  */
-#ifndef STEPJAIL_JAIL_SERVE_WIRE_REFUSAL_H
-#define STEPJAIL_JAIL_SERVE_WIRE_REFUSAL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ extern const char *const refusal_words[REFUSAL_KINDS];
 
 /** refusal_of_step() - Of a step that a state could not be asked for, by errno */
 struct refusal refusal_of_step(int errnum);
-
-#endif

@@ -25,8 +25,7 @@
  *
  * answers: see struct spawn_answer. TEMPLATE and STOP belong to no jail.
  */
-#ifndef STEPJAIL_JAIL_SERVE_WIRE_SPAWN_H
-#define STEPJAIL_JAIL_SERVE_WIRE_SPAWN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -96,5 +95,3 @@ struct spawn_answer {
 
 _Static_assert(sizeof(struct spawn_request) == 16, "no padding");
 _Static_assert(sizeof(struct spawn_answer) == 48 + ERR_TEXT_MAX, "no padding");
-
-#endif

@@ -9,8 +9,7 @@
  * entry only; calls of other entries go on to the compiled filter, which refuses them
  * all.
  */
-#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_DENIED_WITHOUT_H
-#define STEPJAIL_JAIL_WALLS_SECCOMP_DENIED_WITHOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct pl
 size_t denied_without_code(unsigned int lacks, struct sock_filter *code);
 
 #define DENIED_WITHOUT_CODE_MAX 128
-
-#endif

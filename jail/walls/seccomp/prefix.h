@@ -6,8 +6,7 @@
  * it. Calls of other entries, and those with x32's numbers, match no row: the compiled
  * filter refuses them.
  */
-#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_PREFIX_H
-#define STEPJAIL_JAIL_WALLS_SECCOMP_PREFIX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ size_t prefix_row(struct sock_filter *code, int nr, const struct prefix_test *te
  * @count:	Instructions of the block, its head among them; at most UINT8_MAX
  */
 void prefix_head(struct sock_filter *code, size_t count);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * seccomp.h - the program's filter, and the listener for its violations
  */
-#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_SECCOMP_H
-#define STEPJAIL_JAIL_WALLS_SECCOMP_SECCOMP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
 size_t seccomp_allow_code(const struct plan *p, struct sock_filter *code);
 
 #define ALLOW_CODE_MAX (2 + 5 * PLAN_CALLS_MAX)
-
-#endif

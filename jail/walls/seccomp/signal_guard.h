@@ -7,8 +7,7 @@
  * slow them. The filter has the kernel ask stepjail, and jail/serve/rules/signal_judge.c
  * answers.
  */
-#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H
-#define STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ size_t signal_guard_code(const struct plan *p, struct sock_filter *code);
  * signal_guard_asks() - Does signal_guard_code() have the kernel ask about this call?
  */
 bool signal_guard_asks(const struct plan *p, const struct seccomp_data *call);
-
-#endif
