@@ -38,7 +38,7 @@ AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
 
-all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-escape $(B)/stepjail.1 ## build the programs
+all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-batch $(B)/stepjail-escape $(B)/stepjail.1 $(B)/stepjail-batch.1 ## build the programs
 
 ## ---- set-up: the only part that asks for root, and only for missing packages
 define install_packages
@@ -89,11 +89,14 @@ $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/judge/harness.o): $(wildcard agent/*/*.py)
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/pieces.o): agent/repl/pieces.py
+$(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/complete.o): agent/repl/complete.py
 $(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/mkmanual.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail.1: $(B)/mkmanual jail/manual.mdoc
 	@echo "  GEN  $@"; $< < jail/manual.mdoc > $@
-$(B)/stepjail-agent.1: $(B)/stepjail-agent
+$(B)/stepjail-batch: agent/stepjail-batch
+	@echo "  COPY $@"; mkdir -p $(B); install -m 755 $< $@
+$(B)/stepjail-agent.1 $(B)/stepjail-batch.1: %.1: %
 	@echo "  GEN  $@"; $< --man > $@
 # for the parser that is here: one that knows no ABI 4.0 knows no userns rule
 $(B)/stepjail.apparmor: jail/stepjail.apparmor phony
@@ -125,9 +128,9 @@ fmt: ## clang-format
 
 install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
 	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail,agent,rootfs},include/stepjail}
-	install -m 755 $(B)/stepjail $(B)/stepjail-agent $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/stepjail $(B)/stepjail-{agent,batch} $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
-	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(B)/stepjail.1 $(B)/stepjail-{agent,batch}.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
 	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail
 	for f in README.md LICENSE {jail,agent,rootfs}/README.md; do install -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f; done
@@ -135,7 +138,7 @@ install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 uninstall: ## remove what install puts there
-	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-agent} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent}.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-agent,-batch} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch}.1
 	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,6 +23,8 @@ static const struct command *const commands[] = { &command_solve,
 						  &command_replay,
 						  &command_transcripts_list,
 						  &command_transcripts_show,
+						  &command_transcripts_verify,
+						  &command_transcripts_violations,
 						  &command_transcripts_prune,
 						  &command_check,
 						  NULL };
@@ -159,7 +160,8 @@ int main(int argc, char **argv)
 	text_puts(&line, "stepjail-agent: ");
 	escape_line(&line, e.text, strlen(e.text));
 	text_puts(&line, "\n");
-	(void)io_write_all(STDERR_FILENO, text_string(&line), line.length);
+	stop.tick = NULL; /* it was the command's */
+	(void)stop_write(&stop, STDERR_FILENO, text_string(&line), line.length);
 	print_failure(argv + (argc > 0), &stop, e.text, status);
 	return status;
 }

@@ -47,9 +47,10 @@ def shown(command):
     if child.returncode:
         sys.exit(f"picture: {command[0]} ended with status {child.returncode}:\n"
                  + written.decode(errors="replace"))
-    # which limits a host enforces is its own affair
-    return re.sub(r"^stepjail-agent: warning: not enforced on .*\r?\n", "", written.decode(),
-                  flags=re.M)
+    # which limits a host enforces is its own affair, and so is how long one waits for it
+    text = re.sub(r"\r\x1b\[K(    (preparing|waiting)[^\r\n]*)?", "", written.decode())
+    return re.sub(r"^(\x1b\[\d*m)*stepjail-agent: warning: not enforced on .*\n"
+                  r"((\x1b\[\d*m)*    .*\n)*", "", text, flags=re.M)
 
 
 def runs(line):

@@ -20,45 +20,34 @@ void clip_clear(struct clip *c)
 /* what does not fit pushes the oldest bytes out */
 static void add_to_tail(struct clip *c, const char *at, size_t length)
 {
-	if (length > CLIP_TAIL_BYTES) {
-		at += length - CLIP_TAIL_BYTES;
-		length = CLIP_TAIL_BYTES;
-	}
+	size_t fits = length < CLIP_TAIL_BYTES ? length : CLIP_TAIL_BYTES;
+	size_t room = CLIP_TAIL_BYTES - fits;
+	size_t stays = c->tail_length < room ? c->tail_length : room;
 
-	size_t room = CLIP_TAIL_BYTES - c->tail_length;
-	size_t pushed = length > room ? length - room : 0;
-
-	c->tail_length -= pushed;
-	memmove(c->tail, c->tail + pushed, c->tail_length);
-	memcpy(c->tail + c->tail_length, at, length);
-	c->tail_length += length;
+	memmove(c->tail, c->tail + c->tail_length - stays, stays);
+	memcpy(c->tail + stays, at + length - fits, fits);
+	c->tail_length = stays + fits;
 }
 
 void clip_add(struct clip *c, const void *bytes, size_t length)
 {
-	size_t room = CLIP_HEAD_BYTES - c->head_length;
-	size_t first = length < room ? length : room;
-
-	if (!length)
-		return;
-	c->total += length;
-	sha256_update(&c->sum, length, bytes);
-	memcpy(c->head + c->head_length, bytes, first);
-	c->head_length += first;
-	add_to_tail(c, (const char *)bytes + first, length - first);
+	if (length)
+		clip_resume(c, 0, bytes, length);
 }
 
 void clip_resume(struct clip *c, uint64_t missing, const void *bytes, size_t length)
 {
-	if (!missing) {
-		clip_add(c, bytes, length);
-		return;
-	}
-	c->total += missing + length;
-	sha256_update(&c->sum, length, (const uint8_t *)bytes);
+	size_t room = missing ? 0 : CLIP_HEAD_BYTES - c->head_length;
+	size_t first = length < room ? length : room;
+
 	/* what was the tail stands before the gap now, where only the head is kept */
-	c->tail_length = 0;
-	add_to_tail(c, bytes, length);
+	if (missing)
+		c->tail_length = 0;
+	c->total += missing + length;
+	sha256_update(&c->sum, length, bytes);
+	memcpy(c->head + c->head_length, bytes, first);
+	c->head_length += first;
+	add_to_tail(c, (const char *)bytes + first, length - first);
 }
 
 uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail)
@@ -155,7 +144,5 @@ void clip_titled(const char *title, const struct clip *first, const struct clip 
 	clip_show(first, ESCAPE_MARK, &theirs);
 	if (second)
 		clip_show(second, ESCAPE_MARK, &theirs);
-	escape_turns(out, text_string(&theirs), theirs.length);
-	if (theirs.failed && !out->failed)
-		out->failed = theirs.failed;
+	escape_turns(out, &theirs);
 }

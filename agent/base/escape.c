@@ -91,7 +91,7 @@ void escape_name(struct text *out, const void *bytes, size_t length)
 	char quote;
 
 	escape_line(&line, bytes, shown);
-	escape_turns(&name, text_string(&line), line.length);
+	escape_turns(&name, &line);
 	quote = memchr(bytes, '\'', shown) && !memchr(bytes, '"', shown) ? '"' : '\'';
 	text_add(out, &quote, 1);
 	for (size_t i = 0; i < name.length; i++)
@@ -152,12 +152,12 @@ static bool is_turn(const char *at, size_t length)
 	return false;
 }
 
-void escape_turns(struct text *out, const void *bytes, size_t length)
+void escape_turns(struct text *out, const struct text *theirs)
 {
-	const char *at = bytes;
+	const char *at = text_string(theirs);
 	size_t plain = 0; /* bytes before at that are still to be added */
 
-	for (; length; at++, length--) {
+	for (size_t length = theirs->length; length; at++, length--) {
 		if ((*at != '<' && *at != '[') || !is_turn(at, length)) {
 			plain++;
 			continue;
@@ -167,6 +167,7 @@ void escape_turns(struct text *out, const void *bytes, size_t length)
 		plain = 0;
 	}
 	text_add(out, at - plain, plain);
+	out->failed = out->failed ? out->failed : theirs->failed;
 }
 
 size_t escape_cells(uint32_t point, size_t column)
@@ -174,65 +175,6 @@ size_t escape_cells(uint32_t point, size_t column)
 	if (point == '\t')
 		return 8 - column % 8;
 	return point < 0x1100 ? 1 : 2;
-}
-
-/* a row that is full: what stands behind @last goes to the next one; the column there */
-static size_t next_row(struct text *out, const char *mark, size_t last)
-{
-	cleanup_text struct text word = { 0 };
-	size_t column = strlen(mark);
-
-	text_add(&word, out->bytes + last, out->length - last);
-	out->length = last;
-	text_puts(out, "\n");
-	text_puts(out, mark);
-	text_add(out, word.bytes, word.length);
-	for (size_t i = 0; i < word.length; i++) /* at most too many */
-		column += word.bytes[i] == '\t' ? 8 : 1;
-	return column;
-}
-
-/* a line, broken where it is too long, each part behind the mark: between words, if that
- * leaves no row half empty */
-static void fold_line(struct text *out, const char *mark, struct span line,
-		      size_t columns)
-{
-	size_t column = 0;
-	size_t last = 0; /* where the row's last word begins, 0 for none */
-
-	while (line.length && !out->failed) {
-		uint32_t point = 0;
-		size_t n =
-			utf8_decode((const unsigned char *)line.at, line.length, &point);
-		/* it belongs to what stands before it, and may make that wider */
-		bool selector = point == 0xfe0e || point == 0xfe0f;
-
-		n = n ? n : 1;
-		if (column && !selector &&
-		    column + escape_cells(point, column) >= columns) {
-			column = next_row(out, mark, last ? last : out->length);
-			last = 0;
-		}
-		text_add(out, line.at, n);
-		column += escape_cells(point, column);
-		if (point == ' ' && column > columns / 2)
-			last = out->length;
-		line = span_skip(line, n);
-	}
-}
-
-void escape_fold(struct text *out, const char *mark, const void *lines, size_t length,
-		 size_t columns)
-{
-	size_t least = strlen(mark) + 8;
-	struct span rest = { lines, length };
-
-	while (rest.length) {
-		struct span line = span_line(&rest);
-
-		fold_line(out, mark, line, columns > least ? columns : least);
-		text_puts(out, line.at + line.length < rest.at ? "\n" : "");
-	}
 }
 
 static void add(struct stream *s, const char *at, size_t length, struct text *out)

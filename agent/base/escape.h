@@ -54,9 +54,9 @@ void escape_lines(struct text *out, const char *prefix, const void *bytes, size_
  *
  * A server that looks for "<|im_start|>" and its like in what a message says would take what
  * a jail prints for another speaker. The first character of each such mark becomes an
- * escape.
+ * escape. Where a piece of @theirs was not added, @out has failed, too.
  */
-void escape_turns(struct text *out, const void *bytes, size_t length);
+void escape_turns(struct text *out, const struct text *theirs);
 
 /**
  * escape_cells() - How many cells of a terminal a character takes, at most
@@ -65,18 +65,6 @@ void escape_turns(struct text *out, const void *bytes, size_t length);
  * What is narrower breaks a line early, which does no harm.
  */
 size_t escape_cells(uint32_t point, size_t column);
-
-/**
- * escape_fold() - Add lines for a terminal, none wider than it
- * @mark:	Begins each part of a line but its first, which has its own
- * @lines:	Harmless already, their marks before them
- * @columns:	Of the terminal
- *
- * A terminal by itself goes on with a line that is too long where lines of the agent's
- * own begin.
- */
-void escape_fold(struct text *out, const char *mark, const void *lines, size_t length,
-		 size_t columns);
 
 /* ---- the same in pieces that may be cut anywhere: a character whose second half is
  * still to come is waited for. A jail's bytes onto a terminal or into a file */

@@ -9,7 +9,9 @@
 #include "agent/base/json.h"
 #include "agent/base/memory.h"
 
-#define ESCAPE 6 /* bytes of \uXXXX */
+#define ESCAPE 6         /* bytes of \uXXXX */
+#define HIGH (0xd8 >> 2) /* the upper six bits of the halves of a surrogate pair */
+#define LOW (0xdc >> 2)
 
 static const char replacement[ESCAPE] = { '\\', 'u', 'f', 'f', 'f', 'd' };
 
@@ -42,17 +44,12 @@ bool json_mend(char *bytes, size_t length)
 
 	for (char *at = bytes; (at = memchr(at, '\\', (size_t)(end - at)));) {
 		long unit = unit_at(at, end);
-		bool high = unit >= 0xd800 && unit < 0xdc00;
 
-		if (high) {
-			long low = unit_at(at + ESCAPE, end);
-
-			if (low >= 0xdc00 && low < 0xe000) {
-				at += 2 * ESCAPE;
-				continue;
-			}
+		if (unit >> 10 == HIGH && unit_at(at + ESCAPE, end) >> 10 == LOW) {
+			at += 2 * ESCAPE;
+			continue;
 		}
-		if (unit == 0 || high || (unit >= 0xdc00 && unit < 0xe000)) {
+		if (unit == 0 || unit >> 10 == HIGH || unit >> 10 == LOW) {
 			nul = nul || unit == 0;
 			memcpy(at, replacement, ESCAPE);
 		}

@@ -12,31 +12,25 @@
 #define STATUS_OWN_FAILURE 125
 
 /* nothing here asks for memory, and nothing that is half made is written by exit(3) */
-__attribute__((noreturn)) static void give_up(void)
+static void *there(void *memory)
 {
 	static const char line[] =
 		"stepjail-agent: out of memory: the run ends here, and its transcript after its last whole line; give it less to do, or more memory\n";
 
+	if (memory)
+		return memory;
 	(void)!write(STDERR_FILENO, line, sizeof(line) - 1);
 	_exit(STATUS_OWN_FAILURE);
 }
 
 void *memory_grow(void *old, size_t bytes)
 {
-	void *memory = realloc(old, bytes ? bytes : 1);
-
-	if (!memory)
-		give_up();
-	return memory;
+	return there(realloc(old, bytes ? bytes : 1));
 }
 
 void *memory_zeroed(size_t count, size_t bytes)
 {
-	void *memory = calloc(count ? count : 1, bytes);
-
-	if (!memory)
-		give_up();
-	return memory;
+	return there(calloc(count ? count : 1, bytes));
 }
 
 char *memory_string(const char *string)
@@ -50,7 +44,5 @@ char *memory_vprintf(const char *fmt, va_list ap)
 {
 	char *string = NULL;
 
-	if (vasprintf(&string, fmt, ap) < 0)
-		give_up();
-	return string;
+	return there(vasprintf(&string, fmt, ap) < 0 ? NULL : string);
 }

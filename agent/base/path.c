@@ -2,6 +2,7 @@
 /*
  * path.c - paths as users give them: see path.h
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ const char *path_last(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-char *path_of_state(const char *name)
+char *path_of_state(const char *name, struct err *e)
 {
 	const char *state = getenv("XDG_STATE_HOME");
 	const char *home = getenv("HOME");
@@ -41,11 +42,17 @@ char *path_of_state(const char *name)
 	else if (home && home[0] == '/')
 		text_printf(&path, "%s/.local/state", home);
 	else
+		(void)err_say(e, ENOENT, "HOME is not set");
+	if (!path.length)
 		return NULL;
 	text_printf(&path, "/stepjail/%s", name);
 	for (char *at = path.bytes + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
-		(void)mkdir(path.bytes, 0700);
+		if (mkdir(path.bytes, 0700) < 0 && errno != EEXIST) {
+			(void)err_set(e, errno, "make the folder %s", path.bytes);
+			text_free(&path);
+			return NULL;
+		}
 		*at = '/';
 	}
 	return path.bytes;

@@ -19,9 +19,8 @@ const char *path_last(const char *path);
  * @name:	Relative; may hold slashes
  *
  * Without XDG_STATE_HOME it is ~/.local/state/stepjail, as in the XDG base directory
- * specification. The folders are closed to others. One that cannot be made shows when the
- * file is opened.
+ * specification. The folders are closed to others.
  *
- * Return: for the caller to free, or NULL where there is no home
+ * Return: for the caller to free; NULL where there is no home, or a folder cannot be made
  */
-char *path_of_state(const char *name);
+char *path_of_state(const char *name, struct err *e);

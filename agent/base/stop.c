@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "agent/base/stop.h"
@@ -13,7 +14,7 @@
 
 #define LAST_WORDS_MS 1000
 
-static const int watched[] = { SIGINT, SIGTERM, SIGHUP };
+static const int watched[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
 
 int stop_open(struct stop *s, struct err *e)
 {
@@ -32,27 +33,48 @@ int stop_open(struct stop *s, struct err *e)
 	return 0;
 }
 
+void stop_tick(struct stop *s, void (*tick)(void *arg), void *arg)
+{
+	const struct itimerval second = { .it_interval.tv_sec = 1, .it_value.tv_sec = 1 };
+
+	s->tick = tick;
+	s->tick_arg = arg;
+	(void)setitimer(ITIMER_REAL, &second, NULL);
+}
+
 bool stop_came(struct stop *s)
 {
 	struct signalfd_siginfo info;
 
-	if (s->signal == 0 && read(s->fd, &info, sizeof(info)) == sizeof(info))
-		s->signal = (int)info.ssi_signo;
+	while (s->signal == 0 && read(s->fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGALRM)
+			s->signal = (int)info.ssi_signo;
+		else if (s->tick)
+			s->tick(s->tick_arg);
+	}
 	return s->signal != 0;
+}
+
+int stop_wait(struct stop *s, int fd, short events, uint64_t until_ms)
+{
+	struct pollfd p[] = {
+		{ .fd = fd, .events = events },
+		{ .fd = s->fd, .events = POLLIN },
+	};
+
+	while (!stop_came(s)) {
+		(void)poll(p, 2, units_poll_ms(until_ms));
+		if (p[0].revents)
+			return 0;
+		if (units_left_ms(until_ms) == 0)
+			return -ETIMEDOUT;
+	}
+	return -EINTR;
 }
 
 int stop_sleep(struct stop *s, uint64_t ms)
 {
-	uint64_t deadline_ms = units_now_ms() + ms;
-
-	while (!stop_came(s)) {
-		struct pollfd p = { .fd = s->fd, .events = POLLIN };
-
-		if (units_left_ms(deadline_ms) == 0)
-			return 0;
-		(void)poll(&p, 1, units_poll_ms(deadline_ms));
-	}
-	return -EINTR;
+	return stop_wait(s, -1, 0, units_now_ms() + ms) == -EINTR ? -EINTR : 0;
 }
 
 int stop_write(struct stop *s, int fd, const void *bytes, size_t length)

@@ -21,6 +21,9 @@ struct stop {
 	int fd;          /* signalfd, not blocking */
 	int signal;      /* the one that came, 0 for none yet */
 	sigset_t before; /* the mask to give back to a child */
+	/* called by whatever waits, each second; or NULL: see stop_tick() */
+	void (*tick)(void *arg);
+	void *tick_arg;
 };
 
 /**
@@ -32,8 +35,21 @@ struct stop {
  */
 int stop_open(struct stop *s, struct err *e);
 
+/** stop_tick() - Have @tick called each second from now on, by stop_came() */
+void stop_tick(struct stop *s, void (*tick)(void *arg), void *arg);
+
 /** stop_came() - True once a signal has come; never blocks */
 bool stop_came(struct stop *s);
+
+/**
+ * stop_wait() - Wait for an fd, as poll(2) has its @events, but no longer than until a
+ * signal comes
+ * @fd:		-1 for none
+ * @until_ms:	On units_now_ms()'s clock; UINT64_MAX for no end
+ *
+ * Return: 0, -EINTR where a signal came, or -ETIMEDOUT
+ */
+int stop_wait(struct stop *s, int fd, short events, uint64_t until_ms);
 
 /**
  * stop_sleep() - Sleep, but no longer than until a signal comes

@@ -63,8 +63,6 @@ static int parse(const char *text, const struct unit *units, size_t places,
 			return -ERANGE;
 		scale *= at > text + whole ? 10 : 1;
 	}
-	for (; scale > 1 && number % 10 == 0; scale /= 10)
-		number /= 10;
 	while (units->name && strcmp(unit, units->name) != 0)
 		units++;
 	if (!units->name || units->worth % scale)
@@ -109,56 +107,59 @@ int units_parse_money(const char *text, uint64_t *pico)
 	return *pico ? 0 : -EINVAL;
 }
 
-const char *units_say_count(uint64_t n, char *out, size_t size)
+struct said units_say_count(uint64_t n)
 {
-	(void)snprintf(out, size, "%" PRIu64, n);
+	struct said out;
+
+	(void)snprintf(out.text, sizeof(out.text), "%" PRIu64, n);
 	return out;
 }
 
-const char *units_say_size(uint64_t bytes, char *out, size_t size)
+struct said units_say_size(uint64_t bytes)
 {
+	struct said out;
 	static const char *const names[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
 	size_t unit = 0;
-	uint64_t tenths = 0;
+	char tenths[] = ".0";
 
 	while (bytes >= 1024 && unit + 1 < sizeof(names) / sizeof(names[0])) {
-		tenths = bytes % 1024 * 10 / 1024;
+		tenths[1] = (char)('0' + bytes % 1024 * 10 / 1024);
 		bytes /= 1024;
 		unit++;
 	}
-	if (tenths)
-		(void)snprintf(out, size, "%" PRIu64 ".%" PRIu64 " %s", bytes, tenths,
-			       names[unit]);
-	else
-		(void)snprintf(out, size, "%" PRIu64 " %s", bytes, names[unit]);
+	(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 "%s %s", bytes,
+		       tenths[1] > '0' ? tenths : "", names[unit]);
 	return out;
 }
 
-const char *units_say_money(uint64_t pico, char *out, size_t size)
+struct said units_say_money(uint64_t pico)
 {
+	struct said out;
 	/* a hundredth of a cent, and all digits of what is less than a cent */
 	int digits = 12, most = pico >= DOLLAR / 100 ? 4 : 12;
 	uint64_t rest = pico % DOLLAR;
 
 	for (; digits > most || (digits > 4 && rest % 10 == 0); digits--)
 		rest /= 10;
-	(void)snprintf(out, size, "$%" PRIu64 ".%0*" PRIu64, pico / DOLLAR, digits, rest);
+	(void)snprintf(out.text, sizeof(out.text), "$%" PRIu64 ".%0*" PRIu64,
+		       pico / DOLLAR, digits, rest);
 	return out;
 }
 
-const char *units_say_time(uint64_t ms, char *out, size_t size)
+struct said units_say_time(uint64_t ms)
 {
+	struct said out;
+
 	if (ms >= 120000 && ms % 60000 == 0)
-		(void)snprintf(out, size, "%" PRIu64 " min", ms / 60000);
-	else if (ms >= 1000 && ms % 1000 == 0)
-		(void)snprintf(out, size, "%" PRIu64 " s", ms / 1000);
-	else if (ms >= 10000)
-		(void)snprintf(out, size, "%" PRIu64 " s", (ms + 500) / 1000);
+		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " min", ms / 60000);
+	else if (ms >= 10000 || (ms && ms % 1000 == 0))
+		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " s",
+			       (ms + 500) / 1000);
 	else if (ms >= 1000)
-		(void)snprintf(out, size, "%" PRIu64 ".%" PRIu64 " s", ms / 1000,
-			       ms % 1000 / 100);
+		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 ".%" PRIu64 " s",
+			       ms / 1000, ms % 1000 / 100);
 	else
-		(void)snprintf(out, size, "%" PRIu64 " ms", ms);
+		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " ms", ms);
 	return out;
 }
 

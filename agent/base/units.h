@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 /** units_now_ms() - CLOCK_MONOTONIC in milliseconds */
@@ -46,18 +45,23 @@ int units_parse_size(const char *text, uint64_t *bytes);
  */
 int units_parse_money(const char *text, uint64_t *pico);
 
+/* for people: by value, so that a line that is printed needs no room for it */
+struct said {
+	char text[32];
+};
+
 /** units_say_count() - Write a number */
-const char *units_say_count(uint64_t n, char *out, size_t size);
+struct said units_say_count(uint64_t n);
 
 /** units_say_size() - Write "900 bytes", "64 KiB", "1.5 MiB" */
-const char *units_say_size(uint64_t bytes, char *out, size_t size);
+struct said units_say_size(uint64_t bytes);
 
 /** units_say_money() - Write "$0.0123" */
-const char *units_say_money(uint64_t pico, char *out, size_t size);
+struct said units_say_money(uint64_t pico);
 
 /** units_say_time() - Write "250 ms", "60 s", "10 min": no precision that nobody asked
  * for */
-const char *units_say_time(uint64_t ms, char *out, size_t size);
+struct said units_say_time(uint64_t ms);
 
 #define UNITS_UTC_BYTES 32
 

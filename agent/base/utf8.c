@@ -4,40 +4,36 @@
  */
 #include "agent/base/utf8.h"
 
-/* by first byte; least is what keeps overlong forms out */
-static const struct {
-	unsigned char mask, lead;
-	unsigned char bytes;
-	uint32_t least;
-} forms[] = {
-	{ 0x80, 0x00, 1, 0x0 },
-	{ 0xe0, 0xc0, 2, 0x80 },
-	{ 0xf0, 0xe0, 3, 0x800 },
-	{ 0xf8, 0xf0, 4, 0x10000 },
-};
+/* of a character that begins so; 0 where none does */
+static size_t length_of(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	return first < 0xc0 || first >= 0xf8 ? 0
+	       : first < 0xe0                ? 2
+	       : first < 0xf0                ? 3
+					     : 4;
+}
 
 size_t utf8_decode(const unsigned char *bytes, size_t left, uint32_t *point)
 {
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if ((bytes[0] & forms[i].mask) != forms[i].lead)
-			continue;
-		if (left < forms[i].bytes)
-			return 0;
+	/* by length: what is less is an overlong form */
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = length_of(bytes[0]);
+	uint32_t value = n > 1 ? bytes[0] & 0x7fU >> n : bytes[0];
 
-		uint32_t value = bytes[0] & (unsigned char)~forms[i].mask;
-
-		for (size_t k = 1; k < forms[i].bytes; k++) {
-			if ((bytes[k] & 0xc0) != 0x80)
-				return 0;
-			value = value << 6 | (bytes[k] & 0x3f);
-		}
-		if (value < forms[i].least || value > 0x10ffff ||
-		    (value >= 0xd800 && value <= 0xdfff))
+	if (left < n)
+		return 0;
+	for (size_t k = 1; k < n; k++) {
+		if ((bytes[k] & 0xc0) != 0x80)
 			return 0;
-		*point = value;
-		return forms[i].bytes;
+		value = value << 6 | (bytes[k] & 0x3f);
 	}
-	return 0;
+	if (!n || value < least[n] || value > 0x10ffff ||
+	    (value >= 0xd800 && value <= 0xdfff))
+		return 0;
+	*point = value;
+	return n;
 }
 
 /* how many bytes at the beginning are characters, NUL one of them or not */
@@ -79,12 +75,9 @@ size_t utf8_unfinished(const void *bytes, size_t length)
 
 	for (size_t back = 1; back <= 3 && back <= length; back++) {
 		unsigned char c = end[-(ptrdiff_t)back];
-		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
 
-		if (c < 0x80)
-			return 0;
-		if (c >= 0xc0)
-			return need > back ? back : 0;
+		if ((c & 0xc0) != 0x80)
+			return length_of(c) > back ? back : 0;
 	}
 	return 0;
 }

@@ -16,14 +16,16 @@
 #define PICO_PER_MILLIONTH 1e6
 
 /* what is left of the wall clock: no finer than a plan needs */
-static const char *say_rest(uint64_t ms, char *out, size_t size)
+static struct said say_rest(uint64_t ms)
 {
 	uint64_t s = ms / 1000;
+	struct said out;
 
 	if (s >= 120)
-		(void)snprintf(out, size, "%" PRIu64 " min", s / 60);
+		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " min", s / 60);
 	else
-		(void)snprintf(out, size, "%" PRIu64 " s", s >= 10 ? s / 10 * 10 : s);
+		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " s",
+			       s >= 10 ? s / 10 * 10 : s);
 	return out;
 }
 
@@ -32,8 +34,8 @@ static const struct {
 	const char *option; /* that sets it */
 	const char *what;   /* "the WHAT used up" */
 	const char *noun;   /* behind the number that is left */
-	const char *(*say)(uint64_t n, char *out, size_t size);
-	const char *(*say_left)(uint64_t n, char *out, size_t size);
+	struct said (*say)(uint64_t n);
+	struct said (*say_left)(uint64_t n);
 	bool replies; /* ends the task, and not its steps alone */
 } kinds[BUDGET_KINDS] = {
 	[BUDGET_STEPS] = { "steps", "--steps", "steps are", " steps", units_say_count,
@@ -158,10 +160,8 @@ void budget_step(struct budget *b, const struct step *step)
 	if (!step)
 		return;
 	add(&b->used[BUDGET_CPU_MS], step->cpu_ms);
-	add(&b->used[BUDGET_OUTPUT_BYTES], step->out.total);
-	add(&b->used[BUDGET_OUTPUT_BYTES], step->err.total);
-	add(&b->used[BUDGET_OUTPUT_BYTES], step->trace.total);
-	add(&b->used[BUDGET_OUTPUT_BYTES], step->result.total);
+	for (size_t i = 0; i < COUNT(step->streams); i++)
+		add(&b->used[BUDGET_OUTPUT_BYTES], step->streams[i].total);
 	if (step->media)
 		add(&b->used[BUDGET_OUTPUT_BYTES], step->media->said.total);
 }
@@ -222,13 +222,12 @@ uint64_t budget_reply_tokens(const struct budget *b, uint64_t asked)
 void budget_words(const struct budget *b, enum budget_kind kind, struct text *out)
 {
 	uint64_t left = kind == BUDGET_WALL_MS ? 0 : budget_left(b, kind);
-	char words[64];
 
 	text_printf(out, "the %s used up (%s %s", kinds[kind].what, kinds[kind].option,
-		    kinds[kind].say(b->limit[kind], words, sizeof(words)));
+		    kinds[kind].say(b->limit[kind]).text);
 	if (left)
 		text_printf(out, "; %s left, too little for another request",
-			    kinds[kind].say(left, words, sizeof(words)));
+			    kinds[kind].say(left).text);
 	text_puts(out, ")");
 }
 
@@ -236,16 +235,14 @@ void budget_tell(const struct budget *b, struct text *out)
 {
 	enum budget_kind ended = budget_ended(b, false);
 	const char *comma = "";
-	char left[64];
 
 	text_puts(out, "Left for the task: ");
 	for (enum budget_kind kind = 0; kind < BUDGET_KINDS; kind++) {
 		if (b->limit[kind] == BUDGET_NONE)
 			continue;
-		text_printf(
-			out, "%s%s%s", comma,
-			kinds[kind].say_left(budget_left(b, kind), left, sizeof(left)),
-			kinds[kind].noun);
+		text_printf(out, "%s%s%s", comma,
+			    kinds[kind].say_left(budget_left(b, kind)).text,
+			    kinds[kind].noun);
 		comma = ", ";
 	}
 	text_puts(out, ".\n");
@@ -272,11 +269,11 @@ cJSON *budget_json(const struct budget *b)
 			continue; /* nobody knows */
 		one = cJSON_AddObjectToObject(o, kinds[kind].json);
 		(void)cJSON_AddNumberToObject(one, "used", number(kind, used(b, kind)));
-		if (b->limit[kind] == BUDGET_NONE)
-			(void)cJSON_AddNullToObject(one, "limit");
-		else
-			(void)cJSON_AddNumberToObject(one, "limit",
-						      number(kind, b->limit[kind]));
+		(void)cJSON_AddItemToObject(
+			one, "limit",
+			b->limit[kind] == BUDGET_NONE
+				? cJSON_CreateNull()
+				: cJSON_CreateNumber(number(kind, b->limit[kind])));
 	}
 	return o;
 }

@@ -24,15 +24,6 @@ static const struct exit_row done[] = { { "0", "Done." }, { NULL, NULL } };
 
 #define HELP_LINES "  An option with [=no|yes] means yes where no value is given.\n"
 
-/* the next row of a group from @o on; NULL for none */
-static const struct opt *next_of(const struct opt *o, enum opt_group group, bool all)
-{
-	for (; o->name; o++)
-		if (o->group == group && (all || o->common))
-			return o;
-	return NULL;
-}
-
 /* words into lines of HELP_WIDTH, the second and later ones indented */
 static void wrap(struct text *out, const char *words, size_t indent)
 {
@@ -114,12 +105,16 @@ static void help(const struct command *cmd, bool all, struct text *out)
 		 all || !rest ? strlen(cmd->about) : (size_t)(rest - cmd->about));
 	wrap(out, text_string(&about), 0);
 	for (enum opt_group g = 1; g < OPT_GROUPS; g++) {
-		const struct opt *o = next_of(cmd->opts, g, all);
+		const char *heading = headings[g];
 
-		if (o)
-			text_printf(out, "\n%s:\n", headings[g]);
-		for (; o; o = next_of(o + 1, g, all))
+		for (const struct opt *o = cmd->opts; o->name; o++) {
+			if (o->group != g || !(all || o->common))
+				continue;
+			if (heading)
+				text_printf(out, "\n%s:\n", heading);
+			heading = NULL;
 			help_option(o, out);
+		}
 	}
 }
 
@@ -164,11 +159,11 @@ void options_exits(const struct exit_row *exits, struct text *out)
 }
 
 /* lines as they are; for roff, backslashes, hyphens, a line's first dot are escaped */
-static void roff_add(struct text *out, const struct text *lines)
+static void add_section(struct text *out, const char *title, const char *lines)
 {
-	text_puts(out, ".nf\n.in 0\n");
-	for (const char *at = text_string(lines); *at; at++) {
-		bool begins = at == lines->bytes || at[-1] == '\n';
+	text_printf(out, ".SH %s\n.nf\n.in 0\n", title);
+	for (const char *at = lines; *at; at++) {
+		bool begins = at == lines || at[-1] == '\n';
 
 		if (begins && (*at == '.' || *at == '\''))
 			text_puts(out, "\\&");
@@ -203,23 +198,21 @@ void options_man(const struct command *const *cmds, const struct exit_row *exits
 
 	options_commands(cmds, &lines);
 	text_puts(&lines, HELP_LINES);
-	text_puts(out,
-		  ".TH STEPJAIL\\-AGENT 1\n.SH NAME\n"
-		  "stepjail\\-agent \\- let a model solve a task with Python in a jail\n"
-		  ".SH SYNOPSIS\n");
-	roff_add(out, &lines);
+	text_puts(
+		out,
+		".TH STEPJAIL\\-AGENT 1\n.SH NAME\n"
+		"stepjail\\-agent \\- let a model solve a task with Python in a jail\n");
+	add_section(out, "SYNOPSIS", text_string(&lines));
 	for (size_t i = 0; cmds[i]; i++) {
+		cleanup_text struct text title = { 0 };
+
 		text_clear(&lines);
 		help(cmds[i], true, &lines);
 		add_exits(cmds[i], exits, &lines);
-		text_printf(out, ".SH COMMAND %s\n", cmds[i]->name);
-		roff_add(out, &lines);
+		text_printf(&title, "COMMAND %s", cmds[i]->name);
+		add_section(out, text_string(&title), text_string(&lines));
 	}
-	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-		text_clear(&lines);
-		text_puts(&lines, sections[i].lines);
-		text_printf(out, ".SH %s\n", sections[i].title);
-		roff_add(out, &lines);
-	}
+	for (size_t i = 0; i < COUNT(sections); i++)
+		add_section(out, sections[i].title, sections[i].lines);
 	text_puts(out, ".SH SEE ALSO\n.BR stepjail (1)\n");
 }

@@ -14,7 +14,7 @@
 static const struct {
 	int (*parse)(const char *text, uint64_t *value);
 	const char *noun;
-	const char *(*say)(uint64_t value, char *out, size_t size);
+	struct said (*say)(uint64_t value);
 } numbers[] = {
 	[OPT_COUNT] = { units_parse_count, "a whole number", units_say_count },
 	[OPT_TIME] = { units_parse_time, "a time such as 500ms, 60s, 10m or 2h",
@@ -29,15 +29,14 @@ static int set_number(const struct opt *o, const char *value, void *at, struct e
 {
 	uint64_t *into = at;
 	int r = numbers[o->kind].parse(value, into);
-	char least[32], most[32];
 
 	if (r == -EINVAL)
 		return err_say(e, EINVAL, "--%s: '%s' is not %s", o->name, value,
 			       numbers[o->kind].noun);
 	if (r < 0 || *into < o->min || *into > o->max)
 		return err_say(e, EINVAL, "--%s: '%s' is not between %s and %s", o->name,
-			       value, numbers[o->kind].say(o->min, least, sizeof(least)),
-			       numbers[o->kind].say(o->max, most, sizeof(most)));
+			       value, numbers[o->kind].say(o->min).text,
+			       numbers[o->kind].say(o->max).text);
 	return 0;
 }
 
@@ -223,7 +222,7 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 			i++;
 		}
 	}
-	if (cmd->operand && (!*operand || !**operand))
+	if (cmd->operand && cmd->operand[0] != '[' && (!*operand || !**operand))
 		return err_say(e, EINVAL,
 			       "%s: the %s is missing; see stepjail-agent %s --help",
 			       cmd->name, cmd->operand, cmd->name);

@@ -66,7 +66,7 @@ struct opt {
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
 	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
 	const char *hint;       /* OPT_CHOICE: ends the line about a value that is none */
-	const char *with[4];    /* refused without one of these; NULL at the end */
+	const char *with[5];    /* refused without one of these; NULL at the end */
 };
 
 /* last columns of a row: group, kind, and the field of the command's struct it fills */
@@ -95,7 +95,8 @@ struct exit_row {
 
 struct command {
 	const char *name;
-	const char *operand;    /* as help shows it: "TASK"; NULL for none */
+	const char *
+		operand; /* as help shows it: "TASK"; "[FILE]": may be left out; NULL for none */
 	const char *summary;    /* one line */
 	const char *about;      /* paragraphs for help and man page, parted by "\n\n" */
 	const struct opt *opts; /* ends with a row without a name */

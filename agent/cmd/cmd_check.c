@@ -4,8 +4,6 @@
  * show what the kernel says
  */
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <unistd.h>
 
 #include "agent/cmd/commands.h"
 #include "agent/session/confined.h"
@@ -29,41 +27,31 @@ static const struct opt opts[] = {
 OPT_ROWS_FIT(opts);
 
 /* as solve does it, without a broker */
-static int confine(const struct check_options *o, struct confined *c,
-		   struct client **client, struct stop *stop, struct err *e)
+static int check_run(const void *options, const char *operand, struct stop *stop,
+		     struct err *e)
 {
+	const struct check_options *o = options;
 	const struct client_plan plan = {
 		.place = { .url = o->base_url, .key_prefix = "Authorization: Bearer " },
 		.required = o->require_confinement,
 	};
-	int r = o->base_url ? client_open(client, &plan, stop, e) : 0;
-
-	c->client = *client;
-	c->policy.required = o->require_confinement;
-	return r == 0 ? confined_go(c, stop, e) : r;
-}
-
-static int print(const struct confined *c, struct stop *stop, struct err *e)
-{
-	cleanup_text struct text out = { 0 };
-	cJSON *root = confined_json(c);
-	cleanup_free char *json = cJSON_Print(root);
-
-	cJSON_Delete(root);
-	text_printf(&out, "%s\n", json);
-	return stop_print(stop, &out, e);
-}
-
-static int check_run(const void *options, const char *operand, struct stop *stop,
-		     struct err *e)
-{
-	struct confined c = CONFINED_NOT;
+	struct confined c = CONFINED_NOT(o->require_confinement);
 	struct client *client = NULL;
-	int r = confine(options, &c, &client, stop, e);
+	cleanup_text struct text out = { 0 };
+	int r = o->base_url ? client_open(&client, &plan, stop, e) : 0;
 
 	(void)operand;
+	c.client = client;
 	if (r == 0)
-		r = print(&c, stop, e);
+		r = confined_go(&c, stop, e);
+	if (r == 0) {
+		cJSON *facts = confined_json(&c);
+		cleanup_free char *json = cJSON_Print(facts);
+
+		cJSON_Delete(facts);
+		text_printf(&out, "%s\n", json);
+		r = stop_print(stop, &out, e);
+	}
 	client_close(client);
 	return r;
 }

@@ -3,6 +3,7 @@
  * cmd_repl.c - stepjail-agent repl: a person at a prompt, or a script
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
-#include "agent/loop/prompt.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "agent/repl/repl.h"
@@ -22,6 +22,7 @@ struct repl_options {
 	const char *transcript;
 	uint64_t color;
 	bool no_history;
+	bool keep_going;
 	bool require_confinement;
 	struct jail_options jail;
 	struct out_options out;
@@ -36,6 +37,9 @@ static const struct opt opts[] = {
 	CONFINE_OPT(struct repl_options),
 	{ "no-history", NULL, NULL, "Neither read nor write the history of typed lines.",
 	  ROW(RESULTS, FLAG, no_history) },
+	{ "keep-going", NULL, NULL,
+	  "Go on with a script behind a step or a command that failed.",
+	  ROW(RESULTS, FLAG, keep_going) },
 	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
 	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
@@ -56,16 +60,6 @@ static void repl_free(struct repl **where)
 	text_free(&r->typed);
 	jail_binds_free(&r->binds);
 	free(r);
-}
-
-static int open_transcript(struct repl *r, const struct repl_options *o, struct err *e)
-{
-	int s = transcript_open(&r->transcript, o->transcript, "repl", e);
-
-	if (s < 0 || r->transcript.fd < 0)
-		return s;
-	r->given = inputs_record(&o->jail, &r->binds, false, r->show.stop, e);
-	return r->given ? 0 : -e->errnum;
 }
 
 /* @s: how it went so far; that is kept where it is a failure, else 0 or -errno */
@@ -129,8 +123,7 @@ static int open_files(struct repl *r, const struct repl_options *o, struct stop 
 				"--file: stdin is what repl reads its lines from; give a file or another pipe");
 	s = jail_binds_make(&o->jail, NULL, stop, &r->binds, e);
 	if (s == 0)
-		s = out_open(&r->collected, &o->out, &r->confined.policy, e);
-	jail_binds_add(&r->binds, &r->collected.marker);
+		s = out_open(&r->collected, &o->out, &r->binds, &r->confined.policy, e);
 	return s;
 }
 
@@ -155,27 +148,36 @@ static int start(struct repl *r, const struct repl_options *o, struct stop *stop
 {
 	int s = open_files(r, o, stop, e);
 
-	r->plan = (struct session_plan){ .deadline_ms = UINT64_MAX,
+	r->plan = (struct session_plan){ .jail = &o->jail,
+					 .binds = &r->binds,
+					 .output_limit = SESSION_REPL_OUTPUT,
+					 .deadline_ms = UINT64_MAX,
 					 .heard = repl_heard,
 					 .heard_arg = r };
-	if (s == 0)
-		s = jail_plan(&o->jail, &r->binds, SESSION_REPL_OUTPUT, &r->plan, e);
 	if (s == 0)
 		s = lines_open(&r->lines, !o->no_history, stop, e);
 	if (s < 0)
 		return s;
+	r->lines.complete = repl_complete;
+	r->lines.complete_arg = r;
 	r->plan.interactive = r->lines.edit != NULL;
-	s = open_transcript(r, o, e);
+	r->keep_going = o->keep_going || isatty(STDIN_FILENO);
+	s = transcript_open(&r->transcript, o->transcript, "repl", e);
+	if (s == 0 && r->transcript.fd >= 0) {
+		r->given = inputs_record(&o->jail, &r->binds, false, stop, e);
+		s = r->given ? 0 : -e->errnum;
+	}
 	if (s == 0)
 		s = shown_plan(&r->shown, &r->collected.folder, &r->transcript,
 			       &r->confined.policy, e);
 	r->confined.broker.tidy = text_string(&r->shown.folder.path);
 	if (s == 0)
-		s = confined_serve(&r->confined, &r->plan, &o->jail, &r->binds, stop, e);
+		s = confined_serve(&r->confined, &r->plan, stop, e);
 	if (s == 0)
 		s = plan_prompt(&r->confined.policy, r->plan.interactive, e);
-	if (s == 0)
-		s = confined_go(&r->confined, stop, e);
+	if (s < 0)
+		return s;
+	s = confined_go(&r->confined, stop, e);
 	/* confined or not: what it was is in the record */
 	s = begin_transcript(r, s, e);
 	if (s == 0)
@@ -195,25 +197,36 @@ static int collect(struct repl *r, int s, struct err *e)
 	return s == 0 ? out_status(&r->collected, r->show.stop) : s;
 }
 
+/* a script's file becomes stdin, which is what scripts are read from */
+static int open_script(const char *path, struct err *e)
+{
+	cleanup_fd int fd = -1;
+
+	if (!path || strcmp(path, "-") == 0)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 || dup2(fd, STDIN_FILENO) < 0 ? err_set(e, errno, "%s", path) : 0;
+}
+
 static int repl_main(const void *options, const char *operand, struct stop *stop,
 		     struct err *e)
 {
 	__attribute__((cleanup(repl_free))) struct repl *r = memory_zeroed(1, sizeof(*r));
 	const struct repl_options *o = options;
 
-	(void)operand;
 	r->transcript.fd = -1;
-	r->confined = CONFINED_NOT;
-	r->confined.policy.required = o->require_confinement;
+	r->confined = CONFINED_NOT(o->require_confinement);
 	r->collected = OUT_NONE;
 	r->shown = SHOWN_NONE;
 	show_open(&r->show, STDERR_FILENO, (enum show_color)o->color, stop);
 
-	int s = start(r, o, stop, e);
+	int s = open_script(operand, e);
 
+	if (s == 0)
+		s = start(r, o, stop, e);
 	if (s < 0)
 		return r->transcript.chain.lines ? end_transcript(r, s, e) : s;
-	show_not_enforced(stop, r->session.opened);
+	show_not_enforced(&r->show, r->session.opened);
 	show_said(&r->show, &r->session.serve.diag);
 	if (r->lines.edit)
 		show_note(
@@ -226,7 +239,8 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 static const struct exit_row exits[] = {
 	{ "0", "No step failed; or a person was at the prompt." },
 	{ "1", "A script: the last step that failed raised an exception." },
-	{ "N", "A script: the last step that failed ended with exit status N." },
+	{ "N",
+	  "Code called exit(N); or the last step that failed, of a script, ended so." },
 	{ "6", "No step failed, but not all files of --out could be written." },
 	{ "124", "A script: the last step that failed ran longer than --step-time." },
 	{ NULL, NULL },
@@ -234,13 +248,15 @@ static const struct exit_row exits[] = {
 
 const struct command command_repl = {
 	.name = "repl",
-	.summary = "A prompt for Python in a jail, or a script on stdin, step by step.",
+	.operand = "[FILE]",
+	.summary = "A prompt for Python in a jail, or a script, step by step.",
 	.about =
-		"Each statement is a step in a session of stepjail serve. A step that crashes, runs too long or is killed is rolled back: the variables are as they were before it. At a prompt a statement with a block ends with an empty line; the number in the prompt is that of the state.\n\n"
-		"A line that begins with a colon is a command: :rollback N, :branch [NAME [N]], :switch NAME, :drop NAME, :states, :files [DIR], :put FILE [NAME], :get NAME [FILE], :show, :status, :reset, :help, :quit. Ctrl-C interrupts a running step, and twice kills it; the session is kept. Ctrl-D leaves.\n\n" SHOWN_ABOUT
+		"Each statement is a step in a session of stepjail serve. A step that crashes, runs too long or is killed is rolled back: the variables are as they were before it. At a prompt a statement with a block ends with an empty line, but not where one is pasted; the number in the prompt is that of the state.\n\n"
+		"A line that begins with a colon is a command: :rollback N, :branch [NAME [N]], :switch NAME, :drop NAME, :states, :files [DIR], :put FILE [NAME], :get NAME [FILE], :show, :status, :reset, :help, :quit. Ctrl-C interrupts a running step, and twice kills it; the session is kept. Ctrl-D, exit and quit leave.\n\n" SHOWN_ABOUT
 		"\n\n"
+		"Tab completes commands, names and attributes, for which the jail's Python is asked in a fork of the session that is thrown away; it uses up a state's number. What is typed while a step runs goes to its stdin, where code of the session has named input, stdin or breakpoint.\n\n"
 		"Lines are edited as in a shell; those of earlier times are in $XDG_STATE_HOME/stepjail/history, or ~/.local/state/stepjail/history, unless --no-history is given.\n\n"
-		"Without a terminal stdin is a script: no prompt, statements end where the next one begins, and the exit status is that of the last step that failed: 1 for an exception, the status of an exit, 124 for the time limit, 128+n for signal n.\n\n"
+		"FILE is a script; so is stdin without a terminal, or with -: no prompt, and statements end where the next one begins. A script ends at the first step or command that fails, unless --keep-going is given; its exit status is that of the last one that failed: 1 for an exception, 124 for the time limit, 128+n for signal n. exit(N) leaves with status N, at a prompt too.\n\n"
 		"What the code prints goes to stdout and stderr as it comes, control characters escaped. It can look like the agent's own lines, which go to stderr.",
 	.exits = exits,
 	.opts = opts,

@@ -64,21 +64,21 @@ static int read_twice(struct replay *r, const char *path, int fd,
 			       "%s was changed while it was read: line %" PRIu64
 			       " is wrong: %s",
 			       path, reading->chain.lines + 1, reading->why.text);
-	return s;
+	return s < 0 ? s : replay_unused(r, e);
 }
 
-static int say_end(const struct replay *r, const struct read_transcript *reading,
+static int say_end(struct replay *r, const struct read_transcript *reading,
 		   const char *path, struct err *e)
 {
 	cleanup_text struct text line = { 0 };
 
 	if (reading->end == READ_TRANSCRIPT_CUT) {
 		read_transcript_words(reading, path, &line);
-		show_note(r->show, text_string(&line));
+		show_note(&r->show, text_string(&line));
 	}
 	if (r->pending)
 		show_note(
-			r->show,
+			&r->show,
 			"the last step was cut off, and is not compared: its end is not recorded");
 	text_clear(&line);
 	text_count(&line, r->steps, "step");
@@ -90,8 +90,8 @@ static int say_end(const struct replay *r, const struct read_transcript *reading
 	if (r->skipped + r->pending)
 		text_printf(&line, ", but %" PRIu64 " cut off and not compared",
 			    r->skipped + r->pending);
-	show_line(r->show, text_string(&line));
-	if (show_check(r->show, e) < 0)
+	show_line(&r->show, text_string(&line));
+	if (show_check(&r->show, e) < 0)
 		return -e->errnum;
 	return r->differ ? 1 : (int)reading->end;
 }
@@ -102,16 +102,13 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 	__attribute__((cleanup(end))) struct replay *r = memory_zeroed(1, sizeof(*r));
 	const struct replay_options *o = options;
 	struct read_transcript reading = { 0 };
-	struct show show;
 
-	r->confined = CONFINED_NOT;
-	r->confined.policy.required = o->require_confinement;
+	r->confined = CONFINED_NOT(o->require_confinement);
 	r->asked = &o->jail;
 	r->skills = o->skills;
 	r->stop = stop;
-	r->show = &show;
 	r->out = OUT_NONE;
-	show_open(&show, STDOUT_FILENO, (enum show_color)o->color, stop);
+	show_open(&r->show, STDOUT_FILENO, (enum show_color)o->color, stop);
 
 	cleanup_fd int fd = transcripts_open_named(operand, e);
 	int s = fd < 0 ? fd : read_twice(r, operand, fd, &reading, e);

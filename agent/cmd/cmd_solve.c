@@ -2,17 +2,13 @@
 /*
  * cmd_solve.c - stepjail-agent solve: one task, one model, one jail
  */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/base/memory.h"
-#include "agent/base/units.h"
 #include "agent/cmd/commands.h"
 #include "agent/cmd/solve.h"
-#include "init/io.h"
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct solve_options, field)
 #define COMMON(group, kind, field) OPT_COMMON(group, kind, struct solve_options, field)
@@ -47,6 +43,9 @@ static const struct opt opts[] = {
 	{ "reply-tokens", "NUMBER", NULL,
 	  "The longest reply to ask for; without this the server decides (with anthropic, it is 8192).",
 	  ROW(MODEL, COUNT, reply_tokens), .min = 1, .max = 1000000000 },
+	{ "header-file", "FILE", NULL,
+	  "Send each line of this file, \"Name: value\", as one more header of each request.",
+	  ROW(MODEL, TEXT, plan.header_file) },
 	BUDGET_OPTS(struct solve_options),
 	{ "stateless", NULL, NULL,
 	  "Run each step in a fresh jail; nothing is kept from step to step.",
@@ -58,12 +57,16 @@ static const struct opt opts[] = {
 	  "Let the code import the modules in this folder (from skills.NAME import NAME), and keep in it the functions that the model saves and whose doctests pass in a fresh jail.",
 	  ROW(TASK, TEXT, skills) },
 	OUT_OPTS(struct solve_options),
+	{ "system", "FILE", NULL,
+	  "Give the model the words in this file, behind the agent's own rules.",
+	  ROW(TASK, TEXT, system) },
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, also of a run that fails before its first step, and nothing else on stdout; progress goes to stderr.",
 	  COMMON(RESULTS, FLAG, json) },
-	{ "quiet", NULL, NULL, "Print only the answer.", COMMON(RESULTS, FLAG, quiet) },
+	{ "quiet", NULL, NULL, "Show no progress on stderr.",
+	  COMMON(RESULTS, FLAG, quiet) },
 	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
 	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
@@ -74,97 +77,60 @@ static void solve_free(struct solve **where)
 {
 	struct solve *s = *where;
 
-	session_close(&s->session);
-	broker_close(&s->confined.broker);
-	model_close(&s->model);
-	mode_free(&s->mode);
+	session_close(&s->task.session);
+	broker_close(&s->task.confined.broker);
 	loop_free(&s->loop);
-	transcript_close(&s->transcript);
-	out_close(&s->out);
-	shown_end(&s->shown);
+	transcript_close(&s->task.transcript);
 	jail_binds_free(&s->binds);
-	checks_free(&s->checks);
-	skills_free(&s->skills);
+	text_free(&s->asked);
 	free(s);
 }
 
-static void plan_loop(struct solve *s, const char *asked)
-{
-	const struct solve_options *o = s->o;
-
-	s->loop = (struct loop){
-		.task = &s->task,
-		.asked = asked,
-		.given = s->loop.given,
-		.files = s->binds.files,
-		.file_count = o->jail.files.count,
-		.memory = jail_passed(&o->jail.pass, "memory"),
-		.context_tokens = o->context_tokens,
-		.reply_tokens = o->reply_tokens,
-		.model = &s->model,
-		.work = &s->mode,
-		.shown = &s->shown,
-		.out = &s->out,
-		.checks = &s->checks,
-		.skills = &s->skills,
-		.step = &s->step,
-		.confinement = confined_json(&s->confined),
-	};
-	/* stepjail finds it to be a time, or does not start */
-	if (jail_passed(&o->jail.pass, "cpu-time"))
-		(void)units_parse_time(jail_passed(&o->jail.pass, "cpu-time"),
-				       &s->loop.step_cpu_ms);
-}
-
-static int solve_run(const void *options, const char *operand, struct stop *stop,
+static int solve_run(const void *options, const char *task, struct stop *stop,
 		     struct err *e)
 {
+	const struct solve_options *o = options;
 	__attribute__((cleanup(solve_free))) struct solve *s =
 		memory_zeroed(1, sizeof(*s));
-	const struct solve_options *o = options;
 
 	s->o = o;
-	s->stop = stop;
-	s->transcript.fd = -1;
-	s->confined = CONFINED_NOT;
-	s->out = OUT_NONE;
-	s->shown = SHOWN_NONE;
-	s->confined.policy.required = o->require_confinement;
-	show_open(&s->show,
-		  o->quiet  ? -1
-		  : o->json ? STDERR_FILENO
-			    : STDOUT_FILENO,
-		  (enum show_color)o->color, stop);
+	s->task.stop = stop;
+	s->task.transcript.fd = -1;
+	s->task.confined = CONFINED_NOT(o->require_confinement);
+	s->loop.task = s->loop.checks.task = s->loop.skills.task = &s->task;
+	s->loop.out = OUT_NONE;
+	s->loop.shown = SHOWN_NONE;
+	show_open(&s->task.show, o->quiet ? -1 : STDERR_FILENO, (enum show_color)o->color,
+		  stop);
 
-	s->task = (struct task){ .plan = &s->session_plan,
-				 .session = &s->session,
-				 .budget = &s->budget,
-				 .transcript = &s->transcript,
-				 .show = &s->show,
-				 .broker = &s->confined.broker,
-				 .stop = stop };
+	int r = strcmp(task, "-") == 0 ? solve_read_task(s, e) : 0;
 
-	int r = solve_plan(s, e);
-
+	if (r == 0)
+		r = solve_plan(s, e);
 	if (r < 0)
 		return r;
-	show_line(&s->show, text_string(&s->model.label));
-	s->confined.client = s->model.client;
-	r = confined_go(&s->confined, stop, e);
+	show_line(&s->task.show, text_string(&s->loop.model.label));
+	s->task.confined.client = s->loop.model.client;
+	r = confined_go(&s->task.confined, stop, e);
 	/* from here on, what comes is hostile */
 	if (r == 0)
-		r = skills_list(&s->skills, e);
-	plan_loop(s, operand);
+		r = skills_list(&s->loop.skills, e);
+	s->loop.asked = s->asked.length ? text_string(&s->asked) : task;
+	s->loop.context_tokens = o->context_tokens;
+	s->loop.reply_tokens = o->reply_tokens;
+	show_wait(&s->task.show, "preparing the tree ", s->o->jail.rootfs);
 	if (r == 0)
-		r = session_open(&s->session, &s->session_plan, stop, e);
-	if (r == 0 && s->mode.tests.count)
-		r = tests_start(&s->mode.tests, &s->task, e);
+		r = session_open(&s->task.session, &s->task.plan, stop, e);
+	show_wait(&s->task.show, NULL, "");
+	if (r == 0 && s->loop.work.tests.count)
+		r = tests_start(&s->loop.work.tests, &s->task, e);
+	if (r == 0)
+		r = checks_try(&s->loop.checks, e);
 	if (r < 0)
 		return loop_unstarted(&s->loop, r, e);
-	if (!o->quiet)
-		show_not_enforced(stop, s->session.opened);
+	show_not_enforced(&s->task.show, s->task.session.opened);
 	/* what stepjail said while it started: that a wall is missing, for one */
-	show_said(&s->show, &s->session.serve.diag);
+	show_said(&s->task.show, &s->task.session.serve.diag);
 	return solve_finish(s, loop_run(&s->loop, e), e);
 }
 
@@ -185,6 +151,7 @@ const struct command command_solve = {
 	.summary = "Let a model solve a task by writing Python that runs in a jail.",
 	.about =
 		"The model is given the task, and the names and first lines of the files. Its code runs in a jail, step by step in one interpreter; after each step it is told what the code printed and how it ended. A reply without code is the answer.\n\n"
+		"With - for TASK, the task is read from stdin, at most 1 MiB.\n\n"
 		"The FILE of --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply, and the lines behind it are its text. Directly behind '--- turn' there may be lines 'expect: TEXT', which the message that is answered must contain; 'finish: length', which marks the reply as cut off; and 'call: python', which makes the text the arguments of a call of that tool. Lines before the first turn that begin with # are comments.\n\n"
 		"With --mode program, each program runs in a fresh jail; the answer is all that the last one with exit status 0 printed to stdout, never the model's own words. With --mode tests, the model writes files; its answer counts when the tests pass with these files in a fresh jail. Tests for unittest or pytest share a process with the solution, so a solution that is written to change the test runner passes them. Plain cases are compared in a jail where the solution has never been. They are a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\".\n\n"
 		"Code is taken from ```python fences and <execute_python> tags; where a reply has neither, from fences without a word. Several blocks are run as one step, in order. With --code-in tools, code is taken only from calls of the tool python.\n\n" SHOWN_ABOUT

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_transcripts.c - stepjail-agent transcripts list, show, prune: what runs have left
+ * cmd_transcripts.c - stepjail-agent transcripts list, show, verify, violations, prune:
+ * what runs have left
  * in the user's folder of transcripts
  */
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/file.h"
 #include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/cmd/commands.h"
@@ -36,84 +36,173 @@ static const struct opt list_opts[] = {
 static void show_file(const cJSON *o, uint64_t bytes, struct show *show)
 {
 	cleanup_text struct text line = { 0 };
-	char size[32];
 
 	text_printf(&line, "%s  %s  %s  %s  ", json_text(o, "time"), json_text(o, "name"),
 		    json_text(o, "command"), json_text(o, "outcome"));
 	text_count(&line, (uint64_t)cJSON_GetNumberValue(json_get(o, "steps")), "step");
-	text_printf(&line, "  %s  %s", units_say_size(bytes, size, sizeof(size)),
-		    json_text(o, "task"));
+	text_printf(&line, "  %s  %s", units_say_size(bytes).text, json_text(o, "task"));
 	show_line(show, text_string(&line));
 }
 
-/* one that is gone by now is left out; without a list it is shown */
-static int add_file(const struct transcripts *t, const struct transcripts_file *f,
-		    cJSON *list, struct show *show, struct err *e)
+/* ---- a folder of transcripts, one after the other */
+
+struct walk {
+	struct show show;
+	cJSON *root, *list;         /* list: for its object, and of objects; or NULL */
+	struct transcripts_file at; /* the one that is read */
+	bool violations;            /* are shown, and nothing else */
+	int worst;                  /* enum read_transcript_end */
+};
+
+/* one that is gone by now is left out; the exit status, or -errno */
+static int walk(struct walk *w, const char *folder,
+		int (*take)(struct walk *w, int fd, struct err *e), struct stop *stop,
+		struct err *e)
 {
-	cleanup_fd int fd = transcripts_open(t, f->name);
+	struct confine_policy policy = { .needs = CONFINE_READ };
+	struct confine_facts facts;
+	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
+	int r = transcripts_find(&t, folder, e);
+
+	show_open(&w->show, STDOUT_FILENO, SHOW_NEVER, stop);
+	record_text(w->root, "folder", &t.path);
+	if (r == 0)
+		r = confine_add_path(&policy, text_string(&t.path), 0, e);
+	if (r == 0)
+		r = confine_self(&policy, &facts, e);
+	for (size_t i = 0; r == 0 && i < t.count; i++) {
+		cleanup_fd int fd = transcripts_open(&t, t.files[i].name);
+
+		w->at = t.files[i];
+		if (stop_came(stop))
+			r = err_say(e, EINTR, "stopped by a signal");
+		else if (fd >= 0)
+			r = take(w, fd, e);
+		if (r == 0)
+			r = show_check(&w->show, e);
+	}
+	return r < 0 ? r : w->worst;
+}
+
+static int add_file(struct walk *w, int fd, struct err *e)
+{
 	char time[32] = "";
 	struct tm utc;
-	cJSON *o;
+	cJSON *o = cJSON_CreateObject();
 	int r;
 
-	if (fd < 0)
-		return 0;
-	if (gmtime_r(&f->written.tv_sec, &utc))
+	if (gmtime_r(&w->at.written.tv_sec, &utc))
 		(void)strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	o = cJSON_CreateObject();
-	record_string(o, "name", f->name, strlen(f->name));
+	record_string(o, "name", w->at.name, strlen(w->at.name));
 	(void)cJSON_AddStringToObject(o, "time", time);
 	r = account_read(fd, o, e);
-	(void)cJSON_AddNumberToObject(o, "bytes", (double)f->bytes);
-	if (r == 0 && !list)
-		show_file(o, f->bytes, show);
-	if (r < 0 || !cJSON_AddItemToArray(list, o))
+	(void)cJSON_AddNumberToObject(o, "bytes", (double)w->at.bytes);
+	if (r == 0 && !w->list)
+		show_file(o, w->at.bytes, &w->show);
+	if (r < 0 || !cJSON_AddItemToArray(w->list, o))
 		cJSON_Delete(o);
-	return r < 0 ? r : show_check(show, e);
+	return r;
 }
 
 static int list_run(const void *options, const char *operand, struct stop *stop,
 		    struct err *e)
 {
 	const struct list_options *o = options;
-	struct confine_policy policy = { .needs = CONFINE_READ };
-	struct confine_facts facts;
-	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
 	cleanup_text struct text out = { 0 };
-	struct show show;
-	int r = transcripts_find(&t, e);
+	cleanup_json cJSON *root = o->json ? cJSON_CreateObject() : NULL;
+	struct walk w = { .root = root,
+			  .list = cJSON_AddArrayToObject(root, "transcripts") };
+	int r = walk(&w, operand, add_file, stop, e);
 
-	(void)operand;
-	show_open(&show, STDOUT_FILENO, SHOW_NEVER, stop);
-	if (r == 0)
-		r = confine_add_path(&policy, text_string(&t.path), false, e);
-	if (r == 0)
-		r = confine_self(&policy, &facts, e);
-	if (r < 0)
-		return r;
-
-	cJSON *root = o->json ? cJSON_CreateObject() : NULL;
-	cJSON *list = cJSON_AddArrayToObject(root, "transcripts");
-
-	for (size_t i = 0; r == 0 && i < t.count; i++)
-		r = stop_came(stop) ? err_say(e, EINTR, "stopped by a signal")
-				    : add_file(&t, &t.files[i], list, &show, e);
-	record_text(root, "folder", &t.path);
 	if (r == 0 && root)
 		r = record_print(root, &out, e);
-	cJSON_Delete(root);
 	text_puts(&out, o->json ? "\n" : "");
 	return r < 0 ? r : stop_print(stop, &out, e);
 }
 
 const struct command command_transcripts_list = {
 	.name = "transcripts list",
+	.operand = "[DIR]",
 	.summary = "List the transcripts that runs have left, the last one first.",
 	.about =
-		"The files in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts: when each was last written, its name, command, outcome, steps, size with all that its steps showed, and the beginning of the task. The outcome unfinished means that the run was killed or is still going on; changed means that a line was altered, which stepjail-agent verify names.",
+		"The files in DIR; without it, in $XDG_STATE_HOME/stepjail/transcripts or ~/.local/state/stepjail/transcripts: when each was last written, its name, command, outcome, steps, size with all that its steps showed, and the beginning of the task. The outcome unfinished means that the run was killed or is still going on; changed means that a line was altered, which stepjail-agent verify names.",
 	.opts = list_opts,
 	.opts_bytes = sizeof(struct list_options),
 	.run = list_run,
+};
+
+/* ---- verify, violations */
+
+/* before there was a list, a step had the name of one call alone */
+static int take_violations(void *arg, const char *event, const cJSON *line, struct err *e)
+{
+	const cJSON *list = json_get(line, "violations");
+	const cJSON *one = list ? json_first(list) : line;
+	const char *name = list ? "name" : "violation";
+	struct walk *w = arg;
+
+	(void)e;
+	for (; one && strcmp(event, "step") == 0; one = list ? one->next : NULL) {
+		uint32_t count = 1, step = 0;
+		cleanup_text struct text words = { 0 };
+
+		(void)json_u32(line, "step", &step);
+		(void)json_u32(one, "count", &count);
+		text_printf(&words, "%s  step %u  x%u  %.100s", w->at.name, step, count,
+			    json_text(one, name));
+		if (*json_text(one, name))
+			show_line(&w->show, text_string(&words));
+	}
+	return 0;
+}
+
+static int check_one(struct walk *w, int fd, struct err *e)
+{
+	struct read_transcript reading = { .steps = 0 };
+	cleanup_text struct text words = { 0 };
+	int r = read_transcript_run(fd, w->violations ? take_violations : NULL, w,
+				    &reading, e);
+
+	if (reading.end == READ_TRANSCRIPT_CHANGED || (!w->violations && !w->worst))
+		w->worst = (int)reading.end;
+	read_transcript_words(&reading, w->at.name, &words);
+	if (r == 0 && !w->violations)
+		show_line(&w->show, text_string(&words));
+	return r;
+}
+
+static int verify_run(const void *options, const char *operand, struct stop *stop,
+		      struct err *e)
+{
+	(void)options;
+	return walk(&(struct walk){ .violations = false }, operand, check_one, stop, e);
+}
+
+static int violations_run(const void *options, const char *operand, struct stop *stop,
+			  struct err *e)
+{
+	(void)options;
+	return walk(&(struct walk){ .violations = true }, operand, check_one, stop, e);
+}
+
+const struct command command_transcripts_verify = {
+	.name = "transcripts verify",
+	.operand = "[DIR]",
+	.summary = "Check each transcript of a folder, as verify does.",
+	.about =
+		"DIR is a folder of transcripts; without it, that of transcripts list. Each has a line. The exit status is 1 where one was changed, else 2 where one has no end line, else 0.",
+	.opts = &(const struct opt){ .name = NULL },
+	.run = verify_run,
+};
+
+const struct command command_transcripts_violations = {
+	.name = "transcripts violations",
+	.operand = "[DIR]",
+	.summary = "List the system calls that steps made and were refused.",
+	.about =
+		"DIR is a folder of transcripts; without it, that of transcripts list. A line has the transcript, the step, how often, and the call. The exit status is 1 where a transcript was changed: lines behind the first that does not fit are not read.",
+	.opts = &(const struct opt){ .name = NULL },
+	.run = violations_run,
 };
 
 /* ---- show */
@@ -193,8 +282,7 @@ static int prune_run(const void *options, const char *operand, struct stop *stop
 	cleanup_text struct text line = { 0 };
 	uint64_t seen = 0, count = 0, bytes = 0;
 	struct show show;
-	char size[32];
-	int r = transcripts_find(&t, e);
+	int r = transcripts_find(&t, NULL, e);
 
 	(void)operand;
 	show_open(&show, STDOUT_FILENO, SHOW_NEVER, stop);
@@ -223,7 +311,7 @@ static int prune_run(const void *options, const char *operand, struct stop *stop
 	text_clear(&line);
 	text_printf(&line, "%s: %" PRIu64 " of %zu transcripts, %s",
 		    o.dry ? "would be removed" : "removed", count, t.count,
-		    units_say_size(bytes, size, sizeof(size)));
+		    units_say_size(bytes).text);
 	show_line(&show, text_string(&line));
 	return r < 0 ? r : show_check(&show, e);
 }

@@ -3,7 +3,6 @@
  * cmd_verify.c - stepjail-agent verify: does a transcript still say what it said
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/escape.h"

@@ -12,6 +12,8 @@ extern const struct command command_verify;
 extern const struct command command_replay;
 extern const struct command command_transcripts_list;
 extern const struct command command_transcripts_show;
+extern const struct command command_transcripts_verify;
+extern const struct command command_transcripts_violations;
 extern const struct command command_transcripts_prune;
 extern const struct command command_check;
 

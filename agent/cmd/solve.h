@@ -9,11 +9,9 @@
 
 #include "agent/budget/budget.h"
 #include "agent/loop/loop.h"
-#include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
-#include "agent/skills/skills.h"
 
 struct solve_options {
+	const char *system;
 	const char *model;
 	struct model_plan plan; /* what of it is asked for */
 	const char *transcript;
@@ -36,26 +34,18 @@ struct solve_options {
 /* all of one run, so that one function can free it */
 struct solve {
 	const struct solve_options *o;
-	struct stop *stop;
+	struct text asked; /* the task, where it came by stdin */
 	struct jail_binds binds;
-	struct checks checks;
-	struct skills skills;
 	struct model_plan model_plan;
-	struct model model;
-	struct session_plan session_plan;
-	struct confined confined;
-	struct session session;
-	struct step step;
-	struct show show;
-	struct transcript transcript;
-	struct budget budget;
-	struct out out;
-	struct shown shown;
-	struct mode_state mode;
-	bool stateless; /* as asked, or as the way wants it */
 	struct task task;
 	struct loop loop;
 };
+
+#define SOLVE_TASK_MAX ((size_t)1 << 20)    /* bytes of a task that comes by stdin */
+#define SOLVE_RULES_MAX ((size_t)256 << 10) /* of --system */
+
+/** solve_read_task() - Read the task from stdin into s->asked; 0 or -errno */
+int solve_read_task(struct solve *s, struct err *e);
 
 /**
  * solve_plan() - Take the options: files, judges, model, transcript, what is confined

@@ -4,14 +4,13 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/cmd/solve.h"
-#include "init/io.h"
 
 /* null where none was opened; its posture is in the transcript */
 static cJSON *last_jail(const struct session *s)
@@ -27,38 +26,38 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 		      const struct err *why, struct err *e)
 {
 	struct loop *l = &s->loop;
-	int status =
-		loop_outcome_status(end) + (end == OUTCOME_STOPPED ? s->stop->signal : 0);
+	int status = loop_outcomes[end].status +
+		     (end == OUTCOME_STOPPED ? s->task.stop->signal : 0);
 	bool answered = end == OUTCOME_ANSWERED;
 	bool why_told = !answered && end != OUTCOME_STOPPED;
-	cJSON *o = record_result(loop_outcome_name(end), answered ? &l->answer : NULL,
+	cJSON *o = record_result(loop_outcomes[end].name, answered ? &l->answer : NULL,
 				 why_told ? why->text : NULL,
-				 answered && s->out.unwritten ? OUT_STATUS : status);
-	cJSON *checks = checks_json(&s->checks);
+				 answered && s->loop.out.unwritten ? OUT_STATUS : status);
+	cJSON *checks = checks_json(&s->loop.checks);
 	cleanup_text struct text line = { 0 };
 
-	(void)cJSON_AddItemToObject(o, "model", record_model(&s->model));
-	(void)cJSON_AddStringToObject(o, "mode", s->mode.mode->name);
+	(void)cJSON_AddItemToObject(o, "model", record_model(&s->loop.model));
+	(void)cJSON_AddStringToObject(o, "mode", s->loop.work.mode->name);
 	(void)cJSON_AddItemToObject(o, "steps", l->steps);
 	l->steps = NULL;
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));
-	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->budget));
-	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->loop.model.usage));
+	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->task.budget));
+	(void)cJSON_AddNumberToObject(o, "jails", s->task.session.jails);
 	(void)cJSON_AddItemToObject(o, "jail", jail);
 	if (checks)
 		(void)cJSON_AddItemToObject(o, "checks", checks);
-	if (s->skills.told)
-		(void)cJSON_AddItemToObject(o, "saved", s->skills.told);
-	s->skills.told = NULL;
-	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->confined));
-	(void)cJSON_AddNumberToObject(o, "wall_ms",
-				      (double)(units_now_ms() - s->budget.started_ms));
+	if (s->loop.skills.told)
+		(void)cJSON_AddItemToObject(o, "saved", s->loop.skills.told);
+	s->loop.skills.told = NULL;
+	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->task.confined));
+	(void)cJSON_AddNumberToObject(
+		o, "wall_ms", (double)(units_now_ms() - s->task.budget.started_ms));
 
-	out_record(&s->out, o);
-	if (s->transcript.fd >= 0) {
-		record_text(o, "transcript", &s->transcript.path);
+	out_record(&s->loop.out, o);
+	if (s->task.transcript.fd >= 0) {
+		record_text(o, "transcript", &s->task.transcript.path);
 		(void)cJSON_AddStringToObject(o, "transcript_sha256",
-					      s->transcript.chain.digest);
+					      s->task.transcript.chain.digest);
 	}
 
 	int r = record_print(o, &line, e);
@@ -66,15 +65,14 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 	cJSON_Delete(o);
 	text_puts(&line, "\n");
 	if (r == 0)
-		r = stop_print(s->stop, &line, e);
+		r = stop_print(s->task.stop, &line, e);
 	return r == -EINTR ? 0 : r;
 }
 
 static void show_usage(struct solve *s)
 {
-	const struct usage *u = &s->model.usage;
+	const struct usage *u = &s->loop.model.usage;
 	cleanup_text struct text line = { 0 };
-	char cost[32];
 
 	if (!u->prompt_tokens && !u->completion_tokens)
 		return;
@@ -86,40 +84,64 @@ static void show_usage(struct solve *s)
 	if (u->cached_tokens)
 		text_printf(&line, " (%" PRIu64 " from a cache)", u->cached_tokens);
 	text_printf(&line, ", %" PRIu64 " received", u->completion_tokens);
-	if (s->budget.priced)
+	if (s->task.budget.priced)
 		text_printf(&line, ", %s",
-			    units_say_money(s->budget.used[BUDGET_COST_PICO], cost,
-					    sizeof(cost)));
+			    units_say_money(s->task.budget.used[BUDGET_COST_PICO]).text);
 	if (u->judged) {
 		text_puts(&line, " (the server did not count all tokens of ");
 		text_count(&line, u->judged, "answer");
 		text_puts(&line, ": estimated from bytes)");
 	}
-	show_note(&s->show, text_string(&line));
+	show_note(&s->task.show, text_string(&line));
+}
+
+/* one terminal for both: what it has shown, it has shown */
+static bool is_one_terminal(void)
+{
+	struct stat out, err;
+
+	return isatty(STDOUT_FILENO) && fstat(STDOUT_FILENO, &out) == 0 &&
+	       fstat(STDERR_FILENO, &err) == 0 && out.st_rdev == err.st_rdev;
+}
+
+/* the answer alone goes to stdout; to a terminal in marked lines */
+static int print_answer(struct solve *s, struct err *e)
+{
+	const struct text *answer = &s->loop.answer;
+	cleanup_text struct text lines = { 0 };
+	struct show out;
+
+	show_open(&out, STDOUT_FILENO, (enum show_color)s->o->color, s->task.stop);
+	if (out.terminal && s->task.show.seen && !s->loop.work.mode->programs &&
+	    is_one_terminal()) {
+		show_line(&s->task.show, "the answer is above");
+		return 0;
+	}
+	if (out.terminal && !s->o->quiet) {
+		show_answer(&out, text_string(answer), answer->length);
+		return show_check(&out, e);
+	}
+	escape_lines(&lines, "", text_string(answer), answer->length);
+	return stop_print(s->task.stop, &lines, e);
 }
 
 int solve_finish(struct solve *s, enum outcome end, struct err *e)
 {
 	struct err said = *e;
-	cJSON *jail = s->o->json ? last_jail(&s->session) : NULL;
+	cJSON *jail = s->o->json ? last_jail(&s->task.session) : NULL;
 	int r = 0;
 
 	/* its jails began with its steps */
-	if (s->stateless && !s->o->quiet)
-		show_not_enforced(s->stop, s->session.opened);
-	session_close(&s->session);
-	out_show(&s->out, &s->show);
+	if (s->task.plan.stateless)
+		show_not_enforced(&s->task.show, s->task.session.opened);
+	session_close(&s->task.session);
+	if (!s->o->json && end == OUTCOME_ANSWERED)
+		r = print_answer(s, e);
+	out_show(&s->loop.out, &s->task.show);
 	show_usage(s);
-	transcript_show(&s->transcript, &s->show);
-	if (s->o->json) {
+	transcript_show(&s->task.transcript, &s->task.show);
+	if (s->o->json)
 		r = print_json(s, end, jail, &said, e);
-	} else if (s->o->quiet && end == OUTCOME_ANSWERED) {
-		cleanup_text struct text out = { 0 };
-
-		escape_lines(&out, "", text_string(&s->loop.answer),
-			     s->loop.answer.length);
-		r = stop_print(s->stop, &out, e);
-	}
 	if (r < 0)
 		return r;
 	if (end == OUTCOME_STOPPED)
@@ -127,13 +149,13 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 	if (end == OUTCOME_BROKEN)
 		return said.errnum ? -said.errnum : -EIO;
 	if (end == OUTCOME_ANSWERED)
-		return out_status(&s->out, s->stop);
+		return out_status(&s->loop.out, s->task.stop);
 
 	cleanup_text struct text line = { 0 };
 
 	text_puts(&line, "stepjail-agent: ");
 	escape_line(&line, said.text, strlen(said.text));
 	text_puts(&line, "\n");
-	(void)stop_write(s->stop, STDERR_FILENO, text_string(&line), line.length);
-	return loop_outcome_status(end);
+	(void)stop_write(s->task.stop, STDERR_FILENO, text_string(&line), line.length);
+	return loop_outcomes[end].status;
 }

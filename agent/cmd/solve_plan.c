@@ -4,18 +4,29 @@
  * solve.h
  */
 #include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "agent/base/file.h"
+#include "agent/base/path.h"
+#include "agent/base/utf8.h"
 #include "agent/cmd/solve.h"
 #include "agent/record/inputs.h"
+#include "init/io.h"
 
 static void note(void *arg, const char *line)
 {
 	show_note(arg, line);
 }
 
-static void heard(void *arg, const char *words, size_t length)
+static void step_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 {
-	show_live(arg, words, length);
+	struct solve *s = arg;
+
+	if (s->loop.work.mode->programs)
+		mode_heard(&s->loop.work, type, bytes, length);
+	show_heard(&s->task.show, type, bytes, length);
 }
 
 static int open_model(struct solve *s, struct err *e)
@@ -30,113 +41,134 @@ static int open_model(struct solve *s, struct err *e)
 	*p = o->plan;
 	p->require_confinement = o->require_confinement;
 	p->tools = o->code_in == 1;
-	p->stop = s->stop;
+	p->stop = s->task.stop;
 	p->note = note;
-	p->heard = s->show.terminal && !o->json ? heard : NULL;
-	p->arg = &s->show;
-	return model_open(&s->model, o->model, p, e);
-}
-
-/* the checks of prompts, replies and the answer */
-static int plan_checks(struct solve *s, struct err *e)
-{
-	s->checks.task = &s->task;
-	return checks_plan(&s->checks, &s->o->checks, &s->o->jail,
-			   (const char *const *)s->binds.list, s->binds.count,
-			   &s->confined.broker, e);
-}
-
-static int record_checks(struct solve *s, struct err *e)
-{
-	cJSON *checks = checks_record(&s->checks, e);
-
-	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
-	if (s->skills.dir)
-		(void)cJSON_AddItemToObject(s->loop.given, "skills",
-					    skills_record(&s->skills));
-	return checks ? 0 : -e->errnum;
-}
-
-/* functions that earlier tasks have saved, and what this one will */
-static int plan_skills(struct solve *s, struct err *e)
-{
-	struct skills *skills = &s->skills;
-
-	skills->dir = s->o->skills;
-	/* what a jail of one step leaves is gone with it */
-	skills->save = skills->dir && !s->stateless;
-	skills->task = &s->task;
-	return skills_plan(skills, &s->o->jail, &s->binds, &s->confined.broker,
-			   &s->confined.policy, e);
-}
-
-static int plan_session(struct solve *s, struct err *e)
-{
-	bool programs = s->mode.mode->programs;
-
-	s->session_plan = (struct session_plan){
-		.deadline_ms = s->budget.started_ms + s->budget.limit[BUDGET_WALL_MS],
-		.stateless = s->stateless,
-		.heard = programs ? mode_heard : NULL,
-		.heard_arg = &s->mode,
-	};
-
-	int r = jail_plan(&s->o->jail, &s->binds, programs ? MODE_OUTPUT_LIMIT : NULL,
-			  &s->session_plan, e);
-
-	return r < 0 ? r
-		     : confined_serve(&s->confined, &s->session_plan, &s->o->jail,
-				      &s->binds, s->stop, e);
+	p->heard = s->task.show.terminal && !o->json ? show_live : NULL;
+	p->arg = &s->task.show;
+	return model_open(&s->loop.model, o->model, p, e);
 }
 
 /* what goes in and comes out; nothing of it is kept from one jail to the next */
 static int open_files(struct solve *s, struct err *e)
 {
-	int r = jail_binds_make(&s->o->jail, NULL, s->stop, &s->binds, e);
+	struct session_plan *p = &s->task.plan;
+	int r = jail_binds_make(&s->o->jail, NULL, s->task.stop, &s->binds, e);
 
-	s->stateless = s->o->stateless;
+	p->jail = &s->o->jail;
+	p->binds = &s->binds;
+	p->stateless = s->o->stateless;
 	if (r == 0)
-		r = mode_plan(&s->mode, &s->o->mode, &s->stateless, &s->binds, e);
-	if (r == 0 && s->stateless && s->o->out.folder)
+		r = mode_plan(&s->loop.work, &s->o->mode, p, e);
+	if (r == 0 && p->stateless && s->o->out.folder)
 		return err_say(
 			e, EINVAL,
 			"--out: with --stateless or --mode program, each step has a jail of its own, and no files are left at the end: leave --out or that option out");
-	if (r == 0 && s->stateless && s->binds.put_count)
+	if (r == 0 && p->stateless && s->binds.put_count)
 		return err_say(
 			e, EINVAL,
 			"--file: with --stateless or --mode program, a pipe cannot be given to each jail: give a regular file");
 	if (r == 0)
-		r = out_open(&s->out, &s->o->out, &s->confined.policy, e);
-	jail_binds_add(&s->binds, &s->out.marker);
+		r = out_open(&s->loop.out, &s->o->out, &s->binds,
+			     &s->task.confined.policy, e);
+	return r;
+}
+
+/* text of the user's, for a model */
+static int check_text(const struct text *t, const char *what, struct err *e)
+{
+	if (!t->failed && (memchr(text_string(t), '\0', t->length) ||
+			   !utf8_valid(text_string(t), t->length)))
+		return err_say(e, EINVAL, "%s is no text in UTF-8", what);
+	return text_check(t, what, e);
+}
+
+int solve_read_task(struct solve *s, struct err *e)
+{
+	struct text *task = &s->asked;
+	char piece[16384];
+	sigset_t mask;
+	ssize_t n = -1;
+
+	for (size_t i = 0; i < s->o->jail.files.count; i++)
+		if (strcmp(s->o->jail.files.items[i], "-") == 0)
+			return err_say(
+				e, EINVAL,
+				"the task and --file cannot both be -: stdin is one of them");
+	task->max = SOLVE_TASK_MAX;
+	/* nothing has begun: a signal may just end this process */
+	(void)sigprocmask(SIG_SETMASK, &s->task.stop->before, &mask);
+	while (!task->failed && (n = io_read_all(STDIN_FILENO, piece, sizeof(piece))) > 0)
+		text_add(task, piece, (size_t)n);
+	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (n < 0)
+		return err_set(e, (int)-n, "the task on stdin");
+	while (task->length && task->bytes[task->length - 1] == '\n')
+		task->bytes[--task->length] = '\0';
+	return task->length || task->failed
+		       ? check_text(task, "the task on stdin", e)
+		       : err_say(e, EINVAL, "the task on stdin is empty");
+}
+
+/* words of the user's for the model, behind the agent's own */
+static int read_rules(struct solve *s, struct err *e)
+{
+	s->loop.rules.max = SOLVE_RULES_MAX;
+
+	int r = s->o->system ? file_read(s->o->system, "--system: ", &s->loop.rules, e)
+			     : 0;
+
+	return r < 0 ? r : check_text(&s->loop.rules, "--system: the file", e);
+}
+
+/* what the jail's options and files do not tell */
+static int record_more(struct solve *s, struct err *e)
+{
+	const char *rules = s->o->system;
+	cJSON *checks = checks_record(&s->loop.checks, e);
+	int r = checks ? 0 : -e->errnum;
+
+	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
+	if (s->loop.skills.dir)
+		(void)cJSON_AddItemToObject(s->loop.given, "skills",
+					    skills_record(&s->loop.skills));
+	if (r == 0 && rules)
+		r = inputs_file(cJSON_AddObjectToObject(s->loop.given, "system"), rules,
+				path_last(rules), -1, s->task.stop, e);
+	if (r == 0 && s->loop.work.tests.count)
+		r = tests_record(&s->loop.work.tests, s->loop.given, s->task.stop, e);
 	return r;
 }
 
 int solve_plan(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
+	struct session_plan *p = &s->task.plan;
 	int r = open_files(s, e);
 
 	if (r == 0)
-		r = budget_make(&o->budget, o->plan.model_name, &s->budget, e);
+		r = read_rules(s, e);
 	if (r == 0)
-		r = plan_checks(s, e);
+		r = budget_make(&o->budget, o->plan.model_name, &s->task.budget, e);
 	if (r == 0)
-		r = plan_skills(s, e);
+		r = checks_plan(&s->loop.checks, &s->o->checks, e);
 	if (r == 0)
-		r = transcript_open(&s->transcript, o->transcript, "solve", e);
-	if (r == 0 && s->transcript.fd >= 0) {
-		s->loop.given =
-			inputs_record(&o->jail, &s->binds, s->stateless, s->stop, e);
-		r = s->loop.given ? record_checks(s, e) : -e->errnum;
-		if (r == 0 && s->mode.tests.count)
-			r = tests_record(&s->mode.tests, s->loop.given, s->stop, e);
+		r = skills_plan(&s->loop.skills, o->skills, e);
+	if (r == 0)
+		r = transcript_open(&s->task.transcript, o->transcript, "solve", e);
+	if (r == 0 && s->task.transcript.fd >= 0) {
+		s->loop.given = inputs_record(&o->jail, &s->binds, s->task.plan.stateless,
+					      s->task.stop, e);
+		r = s->loop.given ? record_more(s, e) : -e->errnum;
 	}
 	if (r == 0)
-		r = shown_plan(&s->shown, &s->out.folder, &s->transcript,
-			       &s->confined.policy, e);
-	s->confined.broker.tidy = text_string(&s->shown.folder.path);
+		r = shown_plan(&s->loop.shown, &s->loop.out.folder, &s->task.transcript,
+			       &s->task.confined.policy, e);
+	s->task.confined.broker.tidy = text_string(&s->loop.shown.folder.path);
+	p->deadline_ms = s->task.budget.started_ms + s->task.budget.limit[BUDGET_WALL_MS];
+	p->heard = step_heard;
+	p->heard_arg = s;
 	if (r == 0)
-		r = plan_session(s, e);
+		r = confined_serve(&s->task.confined, p, s->task.stop, e);
 	if (r == 0)
 		r = open_model(s, e);
 	return r;

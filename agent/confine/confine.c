@@ -93,18 +93,20 @@ static int drop_capabilities(struct err *e)
 }
 
 /* what reads back must be what was asked for */
-static int compare(const struct confine_facts *f, struct err *e)
+static int compare(const struct status *before, const struct status *after,
+		   const struct secret_facts *secret, struct err *e)
 {
 	const struct {
 		bool good;
 		const char *name;
 	} walls[] = {
-		{ f->no_new_privs, "no_new_privs" },
-		{ f->seccomp == 2 && (f->filters == 1 || f->filters == -1),
+		{ after->no_new_privs == 1, "no_new_privs" },
+		{ after->seccomp == 2 && (after->filters == UINT64_MAX ||
+					  after->filters == before->filters + 1),
 		  "the seccomp filter" },
-		{ f->caps == 0, "the empty capability sets" },
-		{ !f->dumpable, "PR_SET_DUMPABLE" },
-		{ !f->has_secret || (!f->secret.dumped && !f->secret.forked),
+		{ after->caps == 0, "the empty capability sets" },
+		{ prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "PR_SET_DUMPABLE" },
+		{ !secret->dumped && !secret->forked,
 		  "the key's memory, without dumps and children," },
 	};
 
@@ -116,15 +118,16 @@ static int compare(const struct confine_facts *f, struct err *e)
 }
 
 static int put_up(const struct confine_policy *p, uint64_t threads,
-		  struct confine_facts *f, struct err *e)
+		  struct confine_facts *f, struct secret_facts *secret, struct err *e)
 {
 	/* Landlock confines the calling thread alone */
 	if (threads != 1)
 		return err_say(e, EBUSY, "confinement: there is more than one thread");
 	f->has_secret = p->secret;
 	if (confine_early(e) < 0 ||
-	    (p->secret && secret_look(p->secret, p->secret_bytes, &f->secret, e) < 0))
+	    (p->secret && secret_look(p->secret, p->secret_bytes, secret, e) < 0))
 		return -e->errnum;
+	f->locked = secret->locked;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(e, errno, "confinement: no_new_privs");
 	f->landlock_abi = confine_landlock_abi(e);
@@ -143,23 +146,18 @@ int confine_self(const struct confine_policy *p, struct confine_facts *f, struct
 	cleanup_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	cleanup_text struct text missing = { 0 };
 	struct status before = { 0 }, after = { 0 };
+	struct secret_facts secret = { 0 };
 
 	*f = (struct confine_facts){ 0 };
 	if (fd < 0)
 		return err_set(e, errno, "confinement: /proc/self/status");
 	secret_forget_variables();
 
-	if (read_status(fd, &before, e) < 0 || put_up(p, before.threads, f, e) < 0 ||
-	    read_status(fd, &after, e) < 0)
+	if (read_status(fd, &before, e) < 0 ||
+	    put_up(p, before.threads, f, &secret, e) < 0 ||
+	    read_status(fd, &after, e) < 0 || compare(&before, &after, &secret, e) < 0)
 		return -e->errnum;
-	f->no_new_privs = after.no_new_privs == 1;
-	f->seccomp = (int)after.seccomp;
-	f->filters =
-		after.filters == UINT64_MAX ? -1 : (int)(after.filters - before.filters);
-	f->caps = after.caps;
-	f->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
-	if (compare(f, e) < 0)
-		return -e->errnum;
+	f->counted = after.filters != UINT64_MAX;
 	confine_missing(p, f, &missing);
 	if (p->required && missing.length)
 		return err_say(e, EPERM, "--require-confinement: %s",

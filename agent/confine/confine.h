@@ -35,7 +35,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/secret.h"
 #include "agent/base/text.h"
 #include "init/err.h"
 
@@ -49,12 +48,10 @@ enum confine_need {
 	CONFINE_READ = 4,    /* open files of the policy for reading */
 	CONFINE_CREATE = 8,  /* make new files where the policy says */
 	CONFINE_EDIT = 16,   /* set the terminal, and stop with it (Ctrl-Z) */
-	CONFINE_COLLECT = 32,  /* make new files and folders where the policy says */
-	CONFINE_KEEP = 64,     /* give new files their name, or take them back */
+	CONFINE_KEEP = 32,   /* give new files their name, or take them back */
+	CONFINE_COLLECT = 64,  /* make new files and folders where the policy says */
 	CONFINE_CHILDREN = 128 /* have the broker start stepjails, wait, end them */
 };
-
-#define CONFINE_CLIENT (CONFINE_CONNECT | CONFINE_NAMES | CONFINE_READ)
 
 struct confine_path {
 	const char *path;
@@ -77,18 +74,15 @@ struct confine_policy {
 	bool required; /* to be confined in part is a failure */
 };
 
-/* what the kernel says, afterwards */
+/* what the kernel says, afterwards; of what is not here it says what was asked of it, or
+ * there are no facts */
 struct confine_facts {
 	int landlock_abi; /* 0: none */
 	bool files;       /* none but the policy's can be opened */
 	bool ports;       /* none but the policy's can be reached: ABI 4, Linux 6.7 */
-	bool no_new_privs;
-	int seccomp;   /* the mode: 2 */
-	int filters;   /* of our own; -1 where the kernel does not count: before 5.9 */
-	uint64_t caps; /* permitted, effective, inheritable or ambient */
-	bool dumpable;
+	bool counted;     /* the one filter; not by kernels before 5.9 */
 	bool has_secret;
-	struct secret_facts secret;
+	bool locked; /* the secret's memory, which no dump has and no child */
 };
 
 /**

@@ -28,17 +28,16 @@
 #include "init/io.h"
 
 /* numbers, for Debian 12's linux/landlock.h ends at ABI 2 */
-#define FS_TRUNCATE (1ULL << 14)    /* ABI 3 */
-#define NET_BIND_TCP (1ULL << 0)    /* ABI 4 */
-#define NET_CONNECT_TCP (1ULL << 1) /* ABI 4 */
-#define FS_IOCTL_DEV (1ULL << 15)   /* ABI 5 */
-#define SCOPE_ABSTRACT (1ULL << 0)  /* ABI 6 */
+#define FS_OF_ABI_1 ((1ULL << 13) - 1) /* EXECUTE to MAKE_SYM */
+#define FS_TRUNCATE (1ULL << 14)       /* ABI 3 */
+#define NET_BIND_TCP (1ULL << 0)       /* ABI 4 */
+#define NET_CONNECT_TCP (1ULL << 1)    /* ABI 4 */
+#define FS_IOCTL_DEV (1ULL << 15)      /* ABI 5 */
+#define SCOPE_ABSTRACT (1ULL << 0)     /* ABI 6 */
 #define RULE_NET_PORT 2
 
 #define READ_RIGHTS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define CREATE_RIGHTS (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG)
-
-#define KEEP_RIGHTS (LANDLOCK_ACCESS_FS_REMOVE_FILE)
 
 struct ruleset_attr {
 	uint64_t fs, net, scoped;
@@ -46,18 +45,6 @@ struct ruleset_attr {
 
 struct port_rule {
 	uint64_t allowed, port;
-};
-
-static const struct {
-	int abi;
-	struct ruleset_attr adds;
-} rights[] = {
-	{ 1, { (1ULL << 13) - 1, 0, 0 } }, /* EXECUTE to MAKE_SYM */
-	{ 2, { LANDLOCK_ACCESS_FS_REFER, 0, 0 } },
-	{ 3, { FS_TRUNCATE, 0, 0 } },
-	{ 4, { 0, NET_BIND_TCP | NET_CONNECT_TCP, 0 } },
-	{ 5, { FS_IOCTL_DEV, 0, 0 } },
-	{ 6, { 0, 0, SCOPE_ABSTRACT } },
 };
 
 int confine_landlock_abi(struct err *e)
@@ -79,7 +66,7 @@ static int add_path(int ruleset, const struct confine_path *p, uint64_t handled,
 	struct landlock_path_beneath_attr rule = {
 		.allowed_access =
 			(READ_RIGHTS | (p->makes ? CREATE_RIGHTS : 0) |
-			 (p->makes & CONFINE_KEEP ? KEEP_RIGHTS : 0) |
+			 (p->makes & CONFINE_KEEP ? LANDLOCK_ACCESS_FS_REMOVE_FILE : 0) |
 			 (p->makes & CONFINE_COLLECT ? LANDLOCK_ACCESS_FS_MAKE_DIR : 0)) &
 			handled,
 		.parent_fd = fd,
@@ -164,16 +151,13 @@ static int try_ports(struct err *e)
 
 int confine_files(const struct confine_policy *p, int abi, struct err *e)
 {
-	struct ruleset_attr attr = { 0 };
+	const struct ruleset_attr attr = {
+		.fs = FS_OF_ABI_1 | (abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
+		      (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0),
+		.net = abi >= 4 ? NET_BIND_TCP | NET_CONNECT_TCP : 0,
+		.scoped = abi >= 6 ? SCOPE_ABSTRACT : 0,
+	};
 	int r = 0;
-
-	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
-		if (abi < rights[i].abi)
-			continue;
-		attr.fs |= rights[i].adds.fs;
-		attr.net |= rights[i].adds.net;
-		attr.scoped |= rights[i].adds.scoped;
-	}
 
 	/* trailing zeroes are what an older kernel expects of fields it does not know */
 	cleanup_fd int ruleset =

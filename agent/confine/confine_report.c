@@ -2,20 +2,11 @@
 /*
  * confine_report.c - what confines the agent, as JSON and in words: see confine.h
  */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "agent/confine/confine.h"
 
-static const struct {
-	unsigned int need;
-	const char *name;
-} needs[] = {
-	{ CONFINE_CONNECT, "connect" }, { CONFINE_NAMES, "names" },
-	{ CONFINE_READ, "read" },       { CONFINE_CREATE, "create" },
-	{ CONFINE_EDIT, "edit" },       { CONFINE_KEEP, "keep" },
-	{ CONFINE_COLLECT, "collect" }, { CONFINE_CHILDREN, "children" },
-};
+/* of enum confine_need, from the lowest bit on */
+static const char *const needs[] = { "connect", "names", "read",    "create",
+				     "edit",    "keep",  "collect", "children" };
 
 static void add(cJSON *list, const char *word)
 {
@@ -29,9 +20,9 @@ static void add_policy(cJSON *o, const struct confine_policy *p)
 	cJSON *read = cJSON_AddArrayToObject(o, "read");
 	cJSON *create = cJSON_AddArrayToObject(o, "create");
 
-	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
-		if (p->needs & needs[i].need)
-			add(list, needs[i].name);
+	for (size_t i = 0; i < COUNT(needs); i++)
+		if (p->needs & 1U << i)
+			add(list, needs[i]);
 	if (p->read_host)
 		add(read, "/ without /proc, /sys and /dev");
 	for (size_t i = 0; i < p->port_count; i++)
@@ -44,30 +35,25 @@ cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *
 {
 	cJSON *o = cJSON_CreateObject();
 	cJSON *lacking = cJSON_AddArrayToObject(o, "not_enforced");
-	char caps[20];
+	cJSON *key = f->has_secret ? cJSON_CreateObject() : cJSON_CreateNull();
 
-	(void)snprintf(caps, sizeof(caps), "%016" PRIx64, f->caps);
 	if (!f->files)
 		add(lacking, "files");
 	if (!f->ports)
 		add(lacking, "ports");
 	(void)cJSON_AddNumberToObject(o, "landlock_abi", f->landlock_abi);
-	(void)cJSON_AddBoolToObject(o, "no_new_privs", f->no_new_privs);
-	(void)cJSON_AddNumberToObject(o, "seccomp", f->seccomp);
-	if (f->filters < 0)
-		(void)cJSON_AddNullToObject(o, "filters");
-	else
-		(void)cJSON_AddNumberToObject(o, "filters", f->filters);
-	(void)cJSON_AddStringToObject(o, "capabilities", caps);
-	(void)cJSON_AddBoolToObject(o, "dumpable", f->dumpable);
+	/* confine_self() has read that back, or there are no facts */
+	(void)cJSON_AddTrueToObject(o, "no_new_privs");
+	(void)cJSON_AddNumberToObject(o, "seccomp", 2);
+	(void)cJSON_AddItemToObject(
+		o, "filters", f->counted ? cJSON_CreateNumber(1) : cJSON_CreateNull());
+	(void)cJSON_AddStringToObject(o, "capabilities", "0000000000000000");
+	(void)cJSON_AddFalseToObject(o, "dumpable");
+	(void)cJSON_AddItemToObject(o, "key", key);
 	if (f->has_secret) {
-		cJSON *key = cJSON_AddObjectToObject(o, "key");
-
-		(void)cJSON_AddBoolToObject(key, "dumped", f->secret.dumped);
-		(void)cJSON_AddBoolToObject(key, "forked", f->secret.forked);
-		(void)cJSON_AddBoolToObject(key, "locked", f->secret.locked);
-	} else {
-		(void)cJSON_AddNullToObject(o, "key");
+		(void)cJSON_AddFalseToObject(key, "dumped");
+		(void)cJSON_AddFalseToObject(key, "forked");
+		(void)cJSON_AddBoolToObject(key, "locked", f->locked);
 	}
 	add_policy(o, p);
 	return o;

@@ -23,7 +23,6 @@ const struct checks_row checks_rows[CHECKS_KINDS] = {
 
 void checks_ending(const struct verdict_facts *f, struct text *out)
 {
-	char time[32];
 
 	if (f->verdict == VERDICT_EXITED)
 		text_printf(out, "it ended with exit status %d", f->code);
@@ -32,7 +31,7 @@ void checks_ending(const struct verdict_facts *f, struct text *out)
 			    f->signal);
 	else if (f->verdict == VERDICT_WALL_TIMEOUT)
 		text_printf(out, "the check itself failed: it took longer than %s",
-			    units_say_time(f->limit_ms, time, sizeof(time)));
+			    units_say_time(f->limit_ms).text);
 	else if (f->verdict == VERDICT_VIOLATION && f->syscall[0])
 		text_printf(out, "the check itself failed: it made a forbidden call (%s)",
 			    f->syscall);
@@ -67,9 +66,7 @@ static void add_printed(const struct clip *c, struct text *out)
 	if (tail.length)
 		text_puts(&theirs, "[the middle is left out]\n");
 	add_lines(&tail, &theirs);
-	escape_turns(out, text_string(&theirs), theirs.length);
-	if (theirs.failed && !out->failed)
-		out->failed = theirs.failed;
+	escape_turns(out, &theirs);
 }
 
 static void add_digest(cJSON *o, const char *name, const struct clip *c)
@@ -129,9 +126,23 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 		return 1;
 	v->refused[kind]++;
 	checks_ending(&once->facts, ending);
-	show_say(v->task->show, "%s refused: %s", checks_rows[kind].option,
+	show_say(&v->task->show, "%s refused: %s", checks_rows[kind].option,
 		 text_string(ending));
 	return 0;
+}
+
+int checks_try(struct checks *v, struct err *e)
+{
+	const struct text nothing = { 0 };
+	int r = 0;
+
+	for (enum checks_kind k = CHECKS_REPLY; r == 0 && k <= CHECKS_ANSWER; k++) {
+		r = v->line[k] ? task_run(v->task, v->line[k], v->o->time_ms, &nothing, e)
+			       : 0;
+		if (r < 0 && r != -EINTR && r != -ETIMEDOUT)
+			return err_within(e, "%s: ", checks_rows[k].option);
+	}
+	return r == -ETIMEDOUT ? 0 : r; /* the loop says so */
 }
 
 int checks_ask(struct checks *v, enum checks_kind kind, const struct text *input,

@@ -48,16 +48,22 @@ struct checks {
 
 /**
  * checks_plan() - Give the broker a command line for each check that was asked for
- * @v:		Zeroed, but for @task; checks_free() in any case
- * @jail:	The steps' jail
- * @binds:	Its files, "PATH:/work/in/NAME"
- * @broker:	Not open yet
+ * @v:		Zeroed, but for @task, whose plan has the steps' jail, and whose broker is
+ *		not open yet; checks_free() in any case
  *
  * Return: 0, or -errno with a line that names the option
  */
-int checks_plan(struct checks *v, const struct checks_options *o,
-		const struct jail_options *jail, const char *const *binds,
-		size_t bind_count, struct broker *broker, struct err *e);
+int checks_plan(struct checks *v, const struct checks_options *o, struct err *e);
+
+/**
+ * checks_try() - Run the checks of replies and the answer once, with nothing to look at
+ *
+ * What they say to that is not heard: one that cannot be started is found out before the
+ * model has used up its steps.
+ *
+ * Return: 0, -ENOTRECOVERABLE with a line that names the option; or as run_once()
+ */
+int checks_try(struct checks *v, struct err *e);
 
 /**
  * checks_prompt() - Look at what of the conversation is sent for the first time

@@ -81,10 +81,10 @@ static int look_at(const struct opt_list *files, size_t i, struct err *e)
 }
 
 static void add_files(struct launch_args *a, const struct opt_list *files,
-		      const char *const *binds, size_t bind_count)
+		      const struct jail_binds *binds)
 {
-	for (size_t i = 0; i < bind_count; i++)
-		launch_add(a, "--bind=%s", binds[i]);
+	for (size_t i = 0; i < binds->count; i++)
+		launch_add(a, "--bind=%s", binds->list[i]);
 	for (size_t i = 0; i < files->count; i++) {
 		cleanup_text struct text path = { 0 };
 
@@ -96,10 +96,33 @@ static void add_files(struct launch_args *a, const struct opt_list *files,
 	}
 }
 
-int checks_plan(struct checks *v, const struct checks_options *o,
-		const struct jail_options *jail, const char *const *binds,
-		size_t bind_count, struct broker *broker, struct err *e)
+/* a judge whose file is not there would refuse whatever it is given */
+static int check_words(const struct split *w, const struct opt_list *files,
+		       const char *option, struct err *e)
 {
+	const size_t begin = strlen(CHECKS_FOLDER "/");
+
+	for (size_t i = 0; i < w->count; i++) {
+		const char *word = w->words[i];
+		size_t k = 0;
+
+		if (strncmp(word, CHECKS_FOLDER "/", begin) != 0 || !word[begin])
+			continue;
+		while (k < files->count &&
+		       strcmp(path_last(files->items[k]), word + begin) != 0)
+			k++;
+		if (k == files->count)
+			return err_say(e, ENOENT,
+				       "%s: there is no %s: give --check-file .../%s",
+				       option, word, word + begin);
+	}
+	return 0;
+}
+
+int checks_plan(struct checks *v, const struct checks_options *o, struct err *e)
+{
+	const struct session_plan *plan = &v->task->plan;
+
 	v->o = o;
 	for (size_t i = 0; i < o->files.count; i++)
 		if (look_at(&o->files, i, e) < 0)
@@ -111,17 +134,17 @@ int checks_plan(struct checks *v, const struct checks_options *o,
 		if (!o->command[kind])
 			continue;
 		if (split_words(o->command[kind], &words, checks_rows[kind].option, e) <
-		    0)
+			    0 ||
+		    check_words(&words, &o->files, checks_rows[kind].option, e) < 0)
 			return -e->errnum;
-		launch_add_run(a, jail->rootfs, o->time_ms);
-		launch_add_passed(a, &jail->pass);
-		add_files(a, &o->files, binds, bind_count);
+		launch_add_run(a, plan->jail->rootfs, o->time_ms, &plan->jail->pass);
+		add_files(a, &o->files, plan->binds);
 		launch_add(a, "--");
 		for (size_t i = 0; i < words.count; i++)
 			launch_add(a, "%s", words.words[i]);
 		if (a->failed)
 			return err_set(e, a->failed, "%s", checks_rows[kind].option);
-		v->line[kind] = broker_add(broker, a, e);
+		v->line[kind] = broker_add(&v->task->confined.broker, a, e);
 		if (v->line[kind] < 0)
 			return v->line[kind];
 	}
@@ -140,8 +163,8 @@ cJSON *checks_record(const struct checks *v, struct err *e)
 	for (size_t i = 0; i < v->o->files.count; i++) {
 		const char *path = v->o->files.items[i];
 
-		if (inputs_file(json_append(files), path, path_last(path), v->task->stop,
-				e) == 0)
+		if (inputs_file(json_append(files), path, path_last(path), -1,
+				v->task->stop, e) == 0)
 			continue;
 		cJSON_Delete(o);
 		return NULL;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * harness.c - judges in a jail, judge.py and what goes behind it, as strings in this
- * program
+ * program: see task.h
  *
  * The assembler reads the files, by their paths from the top of the tree: no generated
  * source, and the Python stays a file that Python tools can read. make knows of them as
  * prerequisites.
  */
-#include "agent/judge/harness.h"
-
 __asm__(".pushsection .rodata\n"
 	".globl harness_trial\n"
 	"harness_trial:\n"

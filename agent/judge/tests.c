@@ -6,19 +6,15 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/file.h"
 #include "agent/base/json.h"
 #include "agent/base/path.h"
-#include "agent/judge/harness.h"
 #include "agent/judge/tests.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "init/io.h"
-
-#define JUDGED "judged" /* as in tests.py: no name in /work is the solution's */
 
 /* digits, letters and _ in front of .py: it is a module's name */
 static bool is_module(const char *name)
@@ -95,7 +91,7 @@ int tests_record(const struct tests *t, cJSON *given, struct stop *stop, struct 
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->count; i++)
-		r = inputs_file(json_append(list), t->files[i].path, t->files[i].name,
+		r = inputs_file(json_append(list), t->files[i].path, t->files[i].name, -1,
 				stop, e);
 	return r;
 }
@@ -158,12 +154,14 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 	return text_check(&t->names, "--tests", e);
 }
 
-int tests_start(struct tests *t, const struct task *task, struct err *e)
+int tests_start(struct tests *t, struct task *task, struct err *e)
 {
 	cleanup_json cJSON *verdict = NULL;
 
 	t->task = task;
-	if (session_open(&t->session, task->plan, task->stop, e) < 0 ||
+	t->plan = task->plan;
+	t->plan.heard = NULL; /* the judge's jail is shown to nobody */
+	if (session_open(&t->session, &t->plan, task->stop, e) < 0 ||
 	    (t->cases ? tests_cases_look(t, &verdict, e)
 		      : tests_run(t, "look_at_tests", true, &t->step, &verdict, e)) < 0)
 		return -e->errnum;
@@ -218,23 +216,6 @@ static int unchanged(const struct tests *t, struct err *e)
 	return 0;
 }
 
-/* a new jail, with the model's files in a folder of their own; 1, 0 with words, -errno */
-static int furnish(struct tests *t, struct err *e)
-{
-	int r = session_renew(&t->session, e);
-
-	for (size_t i = 0; i < t->taken_count && r == 0; i++) {
-		cleanup_text struct text path = { 0 };
-
-		text_printf(&path, JUDGED "/%s", t->taken[i].path);
-		r = session_put_bytes(&t->session, &t->taken[i].bytes, text_string(&path),
-				      e);
-		if (r == -EPERM)
-			return tests_failed(t, r, t->taken[i].path, e->text);
-	}
-	return r < 0 ? r : 1;
-}
-
 static void add_words(const struct tests *t, const cJSON *verdict)
 {
 	struct text *words = t->words;
@@ -257,32 +238,15 @@ static void add_words(const struct tests *t, const cJSON *verdict)
 	text_puts(words, "Correct your files, then answer again.");
 }
 
-static cJSON *record_file(const char *name, const char *hex, cJSON *list)
-{
-	cJSON *one = cJSON_CreateObject();
-
-	record_string(one, "name", name, strlen(name));
-	(void)cJSON_AddStringToObject(one, "sha256", hex);
-	(void)cJSON_AddItemToArray(list, one);
-	return one;
-}
-
 static int record(struct tests *t, const cJSON *verdict, bool stands, struct err *e)
 {
 	cJSON *o = cJSON_CreateObject();
 	cJSON *tests = cJSON_AddArrayToObject(o, "tests");
-	cJSON *files = cJSON_AddArrayToObject(o, "files");
-	char hex[DIGEST_HEX];
 
 	for (size_t i = 0; i < t->count; i++)
-		(void)record_file(t->files[i].name, t->files[i].hex, tests);
-	for (size_t i = 0; i < t->taken_count; i++) {
-		const struct tests_taken *f = &t->taken[i];
-
-		digest_bytes(text_string(&f->bytes), f->bytes.length, hex);
-		(void)cJSON_AddNumberToObject(record_file(f->path, hex, files), "bytes",
-					      (double)f->bytes.length);
-	}
+		(void)tests_tell(tests, t->files[i].name, t->files[i].hex);
+	(void)cJSON_AddItemToObject(o, "files", t->taken);
+	t->taken = NULL;
 	(void)cJSON_AddNumberToObject(o, "count", (double)t->number);
 	(void)cJSON_AddBoolToObject(o, "stands", stands);
 	record_string(o, "why", json_text(verdict, "why"),
@@ -298,15 +262,13 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 static int judge_taken(struct tests *t, struct err *e)
 {
 	cleanup_json cJSON *verdict = NULL;
-	int r = furnish(t, e);
 	bool stands;
+	int r;
 
 	t->has_compared = false;
-	if (r <= 0)
-		return r;
 	r = t->cases ? tests_cases_judge(t, &verdict, e)
 		     : tests_run(t, "run_tests", true, &t->step, &verdict, e);
-	budget_judged(t->task->budget, &t->step);
+	budget_judged(&t->task->budget, &t->step);
 	if (r < 0 || unchanged(t, e) < 0)
 		return -e->errnum;
 	stands = cJSON_IsTrue(json_get(verdict, "stands"));
@@ -319,15 +281,16 @@ static int judge_taken(struct tests *t, struct err *e)
 
 int tests_ask(struct tests *t, struct text *words, struct err *e)
 {
-	struct session *asked = t->task->session;
+	struct session *asked = &t->task->session;
 	int r = unchanged(t, e);
 
 	t->words = words;
 	if (r == 0)
+		r = session_renew(&t->session, e);
+	if (r == 0)
 		r = tests_take(t, e);
 	if (r > 0)
 		r = judge_taken(t, e);
-	tests_drop(t);
 	/* the model's own session may have gone while it was asked for the files */
 	if (r == 0 && !asked->open)
 		r = session_renew(asked, e);
@@ -337,11 +300,10 @@ int tests_ask(struct tests *t, struct text *words, struct err *e)
 void tests_close(struct tests *t)
 {
 	session_close(&t->session);
-	tests_drop(t);
+	cJSON_Delete(t->taken);
 	text_free(&t->code);
 	text_free(&t->names);
 	text_free(&t->calls);
 	for (size_t i = 0; i < t->count; i++)
 		io_close_fd(&t->files[i].fd);
-	t->count = 0;
 }

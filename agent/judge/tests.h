@@ -43,17 +43,12 @@ struct tests_file {
 	char hex[DIGEST_HEX];
 };
 
-/* a file of the model's */
-struct tests_taken {
-	char *path; /* below the folder */
-	struct text bytes;
-};
-
 struct tests {
 	struct tests_file files[TESTS_MAX];
 	size_t count;
-	const struct task *task;
-	struct text *words;     /* for the model, while an answer is judged */
+	struct task *task;
+	struct text *words; /* for the model, while an answer is judged */
+	struct session_plan plan;
 	struct session session; /* the judge's own */
 	struct step step;
 	bool cases; /* plain cases, and no Python */
@@ -65,8 +60,8 @@ struct tests {
 	struct step compared;
 	bool has_compared; /* since the model's files were taken */
 	struct text code;  /* while one runs */
-	struct tests_taken taken[TESTS_TAKEN_FILES];
-	size_t taken_count;
+	cJSON *taken;      /* of the model's files, that are in the judge's jail: list of
+			    * name, sha256, bytes */
 	size_t taken_bytes;
 };
 
@@ -86,7 +81,7 @@ int tests_record(const struct tests *t, cJSON *given, struct stop *stop, struct 
  *
  * Return: 0, or -errno with a line about what the tests lack
  */
-int tests_start(struct tests *t, const struct task *task, struct err *e);
+int tests_start(struct tests *t, struct task *task, struct err *e);
 
 /**
  * tests_ask() - Judge the model's files: does its answer stand?
@@ -103,18 +98,18 @@ void tests_words(const struct tests *t, struct text *out);
 void tests_close(struct tests *t);
 
 /**
- * tests_take() - Take the model's files as bytes (tests only)
+ * tests_take() - Put the model's files into the judge's jail, as bytes (tests only)
  *
  * Return: 1, 0 with words for the model where they cannot be had, or -errno
  */
 int tests_take(struct tests *t, struct err *e);
 
+/** tests_tell() - Add a file to a list of the record; its object (tests only) */
+cJSON *tests_tell(cJSON *list, const char *name, const char *hex);
+
 /** tests_failed() - Tell the model what of its own is in the way of judging it; 0, or @r
  * where that is -EINTR or -ENOMEM and none of its doing (tests only) */
 int tests_failed(struct tests *t, int r, const char *what, const char *why);
-
-/** tests_drop() - Forget them (tests only) */
-void tests_drop(struct tests *t);
 
 /**
  * tests_run() - Have a function of tests.py or cases.py be a step (tests only)

@@ -47,7 +47,7 @@ static int compare(struct tests *t, const struct text *replies, cJSON **verdict,
 	    tests_run(t, "compare_cases", true, &t->compared, verdict, e) < 0)
 		return -e->errnum;
 	t->has_compared = true;
-	budget_judged(t->task->budget, &t->compared);
+	budget_judged(&t->task->budget, &t->compared);
 	return 0;
 }
 

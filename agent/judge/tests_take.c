@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests_take.c - the model's files, as bytes: see tests.h
+ * tests_take.c - the model's files, as bytes, out of its jail and into the judge's: see
+ * tests.h
  *
  * Names and bytes are hostile. They go from one jail to another and are looked at by
  * nobody in between but for their number and size; what a name may be is for stepjail to
  * say.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/memory.h"
+#include "agent/base/json.h"
 #include "agent/judge/tests.h"
+#include "agent/record/record.h"
 
+#define JUDGED "judged" /* as in tests.py: no name in /work is the solution's */
 #define LISTING_BYTES ((size_t)1 << 18)
 
-void tests_drop(struct tests *t)
+cJSON *tests_tell(cJSON *list, const char *name, const char *hex)
 {
-	for (size_t i = 0; i < t->taken_count; i++) {
-		free(t->taken[i].path);
-		text_free(&t->taken[i].bytes);
-	}
-	t->taken_count = 0;
-	t->taken_bytes = 0;
+	cJSON *one = json_append(list);
+
+	record_string(one, "name", name, strlen(name));
+	(void)cJSON_AddStringToObject(one, "sha256", hex);
+	return one;
 }
 
 int tests_failed(struct tests *t, int r, const char *what, const char *why)
@@ -48,22 +49,21 @@ static bool left_out(const char *name, bool top)
 
 static int take_file(struct tests *t, const char *path, struct err *e)
 {
-	struct tests_taken *one = &t->taken[t->taken_count];
+	cleanup_text struct text bytes = { 0 };
+	cleanup_text struct text to = { 0 };
+	char hex[DIGEST_HEX];
+	int r;
 
-	if (t->taken_count == TESTS_TAKEN_FILES) {
+	if (cJSON_GetArraySize(t->taken) == TESTS_TAKEN_FILES) {
 		text_printf(
 			t->words,
 			"There are more than %d files in /work, which is as many as are taken for the tests: remove some.",
 			TESTS_TAKEN_FILES);
 		return 0;
 	}
-	*one = (struct tests_taken){ .path = memory_string(path) };
-	t->taken_count++;
-	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
-
-	int r = session_get_text(t->task->session, SESSION_FILE, path, &one->bytes, e);
-
-	t->taken_bytes += one->bytes.length;
+	bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
+	r = session_get_text(&t->task->session, SESSION_FILE, path, &bytes, e);
+	t->taken_bytes += bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
 	if (r == -E2BIG || t->taken_bytes > TESTS_TAKEN_BYTES) {
 		text_printf(
@@ -72,7 +72,14 @@ static int take_file(struct tests *t, const char *path, struct err *e)
 			TESTS_TAKEN_BYTES >> 20);
 		return 0;
 	}
-	return r < 0 ? tests_failed(t, r, path, e->text) : 1;
+	if (r < 0)
+		return tests_failed(t, r, path, e->text);
+	digest_bytes(text_string(&bytes), bytes.length, hex);
+	(void)cJSON_AddNumberToObject(tests_tell(t->taken, path, hex), "bytes",
+				      (double)bytes.length);
+	text_printf(&to, JUDGED "/%s", path);
+	r = session_put_bytes(&t->session, &bytes, text_string(&to), e);
+	return r == -EPERM ? tests_failed(t, r, path, e->text) : r < 0 ? r : 1;
 }
 
 /* all that is in a folder below /work, "" for that; 1, 0 with words, or -errno */
@@ -86,7 +93,7 @@ static int take_folder(struct tests *t, const char *folder, int depth, struct er
 
 	if (depth > TESTS_TAKEN_DEPTH)
 		return tests_failed(t, 0, folder, "folders are nested too deep");
-	r = session_get_text(t->task->session, SESSION_FOLDER, *folder ? folder : ".",
+	r = session_get_text(&t->task->session, SESSION_FOLDER, *folder ? folder : ".",
 			     &list, e);
 	if (r < 0)
 		return tests_failed(t, r, shown, e->text);
@@ -108,9 +115,13 @@ static int take_folder(struct tests *t, const char *folder, int depth, struct er
 
 int tests_take(struct tests *t, struct err *e)
 {
-	int r = take_folder(t, "", 0, e);
+	int r;
 
-	if (r > 0 && !t->taken_count) {
+	cJSON_Delete(t->taken);
+	t->taken = cJSON_CreateArray();
+	t->taken_bytes = 0;
+	r = take_folder(t, "", 0, e);
+	if (r > 0 && !t->taken->child) {
 		text_puts(
 			t->words,
 			"Your answer does not stand: there is no file of yours to run the tests with. Write the solution into files.");

@@ -34,12 +34,9 @@ struct post {
 	const struct client_request *request;
 	struct client_answer *answer;
 	uint64_t heard_ms; /* when the last byte came */
-	uint64_t end_ms;   /* when the time for all of it is up */
-	uint64_t last_ms;  /* for END, once it was told that it is enough; or 0 */
-	struct err why;    /* it was told, where that is a failure */
-	int taken;         /* what the reader returned last */
-	struct client_header end;
-	char words[ERR_TEXT_MAX]; /* END's */
+	uint64_t end_ms;   /* when the time is up: for all of it, or for END */
+	bool enough;       /* the client was told so: what still comes is not read */
+	int result;        /* of the request, with its words in @e */
 	struct err *e;
 };
 
@@ -65,28 +62,22 @@ static int move(struct client *c, bool out, void *bytes, size_t length, uint64_t
 	bool begun = false;
 
 	while (length) {
-		struct pollfd p[] = {
-			{ .fd = c->socket, .events = out ? POLLOUT : POLLIN },
-			{ .fd = c->stop->fd, .events = POLLIN },
-		};
+		int r = stop_wait(c->stop, c->socket, out ? POLLOUT : POLLIN, until_ms);
 		ssize_t n;
 
-		if (poll(p, 2, units_poll_ms(until_ms)) < 0 && errno != EINTR)
-			return gone(c, e);
-		if (stop_came(c->stop))
+		if (r == -EINTR)
 			return err_say(e, EINTR, "stopped by a signal");
+		if (r == -ETIMEDOUT) /* behind a part of a message it is out of step */
+			return begun ? gone(c, e) : r;
 		n = out ? send(c->socket, at, length, MSG_NOSIGNAL | MSG_DONTWAIT)
 			: recv(c->socket, at, length, MSG_DONTWAIT);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return gone(c, e);
-		if (n > 0) {
-			begun = true;
-			at += n;
-			length -= (size_t)n;
-		} else if (units_left_ms(until_ms) == 0) {
-			/* a part of a header or of its bytes: it is out of step */
-			return begun ? gone(c, e) : -ETIMEDOUT;
-		}
+		if (n < 0)
+			continue;
+		begun = true;
+		at += n;
+		length -= (size_t)n;
 	}
 	return 0;
 }
@@ -107,34 +98,37 @@ static int say(struct client *c, struct client_header h, const char *bytes, stru
 }
 
 /* what is left of the answer is not needed, or not waited for longer than this */
-static int say_enough(struct post *p, uint64_t ms)
+static int say_enough(struct post *p, int result, uint64_t ms)
 {
-	if (p->last_ms)
-		return 0;
-	p->last_ms = units_now_ms() + ms + ANSWER_MS;
+	p->enough = true;
+	p->result = result;
+	p->end_ms = units_now_ms() + ms + ANSWER_MS;
 	return say(p->client, (struct client_header){ .kind = CLIENT_ENOUGH, .ms = ms },
 		   "", p->e);
 }
 
 static int take(struct post *p, const char *bytes, size_t length, bool streamed)
 {
+	const struct client_request *asked = p->request;
 	struct text *body = &p->answer->body;
+	int r;
 
 	p->heard_ms = units_now_ms();
-	if (p->last_ms)
+	if (p->enough)
 		return 0; /* on its way when that was said */
 	p->answer->streamed = streamed;
 	if (streamed) {
-		p->taken = p->request->take(p->request->arg, bytes, length, p->e);
-		return p->taken == 0 ? 0
-				     : say_enough(p, p->taken > 0 ? LAST_BYTES_MS : 0);
+		r = asked->take(asked->arg, bytes, length, p->e);
+		return r > 0   ? say_enough(p, 0, LAST_BYTES_MS)
+		       : r < 0 ? say_enough(p, -ECANCELED, 0)
+			       : 0;
 	}
 	text_add(body, bytes, length);
 	if (!body->failed)
 		return 0;
-	(void)err_say(&p->why, EFBIG, "the model's answer is longer than %zu bytes",
-		      p->request->answer_max);
-	return say_enough(p, 0);
+	r = err_say(p->e, EFBIG, "the model's answer is longer than %zu bytes",
+		    asked->answer_max);
+	return say_enough(p, r, 0);
 }
 
 static bool makes_sense(const struct post *p, const struct client_header *h)
@@ -146,70 +140,65 @@ static bool makes_sense(const struct post *p, const struct client_header *h)
 		       (h->kind == CLIENT_BODY || !p->answer->body.length) &&
 		       (h->kind == CLIENT_STREAM || !p->answer->streamed);
 	case CLIENT_END:
-		return h->length < sizeof(p->words) && h->status >= 0 &&
-		       h->status <= 999 && h->ms <= CLIENT_WAIT_MAX_MS && h->errnum >= 0;
+		return h->length < ERR_TEXT_MAX && h->status >= 0 && h->status <= 999 &&
+		       h->ms <= CLIENT_WAIT_MAX_MS && h->errnum >= 0;
 	default:
 		return false;
 	}
+}
+
+/* no header came in time */
+static int time_is_up(struct post *p, bool silent)
+{
+	int r;
+
+	if (p->enough)
+		return give_up(p->client, "does not answer", p->e);
+	if (silent)
+		r = err_say(p->e, EAGAIN, "no byte came for %s (--model-time)",
+			    units_say_time(p->request->silence_ms).text);
+	else
+		r = err_say(p->e, EAGAIN, "the time limit was reached");
+	return say_enough(p, r, 0);
+}
+
+static void judge(struct post *p, const struct client_header *end, const char *words)
+{
+	bool known = end->errnum == EAGAIN || end->errnum == EFBIG;
+
+	p->answer->status = end->status;
+	p->answer->retry_after_ms = end->ms;
+	if (!p->enough && end->errnum)
+		p->result = err_say(p->e, known ? end->errnum : EIO, "%s", words);
 }
 
 /* one header and what is behind it; 1 at the end */
 static int hear(struct post *p)
 {
 	struct client *c = p->client;
-	uint64_t silent_ms = p->heard_ms + p->request->silence_ms;
 	struct client_header h;
-	char bytes[CLIENT_PIECE_MAX], time[32];
-	uint64_t last_ms = p->last_ms ? p->last_ms : p->end_ms;
-	bool shorter = !p->last_ms && silent_ms < last_ms;
+	char bytes[CLIENT_PIECE_MAX];
+	uint64_t silent_ms = p->heard_ms + p->request->silence_ms;
+	bool silent = !p->enough && silent_ms < p->end_ms;
 	/* where a header always comes, the time is up at its end all the same */
-	int r = units_left_ms(last_ms) == 0 ? -ETIMEDOUT
-					    : move(c, false, &h, sizeof(h),
-						   shorter ? silent_ms : last_ms, p->e);
+	int r = units_left_ms(p->end_ms) == 0
+			? -ETIMEDOUT
+			: move(c, false, &h, sizeof(h), silent ? silent_ms : p->end_ms,
+			       p->e);
 
-	if (r == -ETIMEDOUT && !p->last_ms) {
-		if (shorter)
-			(void)err_say(&p->why, EAGAIN,
-				      "no byte came for %s (--model-time)",
-				      units_say_time(p->request->silence_ms, time,
-						     sizeof(time)));
-		else
-			(void)err_say(&p->why, EAGAIN, "the time limit was reached");
-		return say_enough(p, 0);
-	}
 	if (r == -ETIMEDOUT)
-		return give_up(c, "does not answer", p->e);
-	if (r < 0)
-		return r;
-	if (!makes_sense(p, &h))
-		return give_up(c, "makes no sense", p->e);
-	r = move_now(c, false, h.kind == CLIENT_END ? p->words : bytes, h.length, p->e);
+		return time_is_up(p, silent);
+	if (r == 0 && !makes_sense(p, &h))
+		r = give_up(c, "makes no sense", p->e);
+	if (r == 0)
+		r = move_now(c, false, bytes, h.length, p->e);
 	if (r < 0)
 		return r;
 	if (h.kind != CLIENT_END)
 		return take(p, bytes, h.length, h.kind == CLIENT_STREAM);
-	p->end = h;
+	bytes[h.length] = '\0';
+	judge(p, &h, bytes);
 	return 1;
-}
-
-static int judge(struct post *p)
-{
-	struct client_answer *a = p->answer;
-
-	a->status = p->end.status;
-	a->retry_after_ms = p->end.ms;
-	if (p->why.errnum) {
-		*p->e = p->why;
-		return -p->why.errnum;
-	}
-	if (p->taken)
-		return p->taken < 0 ? -ECANCELED : 0;
-	if (p->end.errnum == 0)
-		return 0;
-	return err_say(p->e,
-		       p->end.errnum == EAGAIN || p->end.errnum == EFBIG ? p->end.errnum
-									 : EIO,
-		       "%s", p->words);
 }
 
 int client_post(struct client *c, const struct client_request *request,
@@ -239,7 +228,7 @@ int client_post(struct client *c, const struct client_request *request,
 		r = hear(&p);
 	if (r == -EINTR) /* nobody waits for the rest */
 		io_close_fd(&c->socket);
-	return r < 0 ? r : judge(&p);
+	return r < 0 ? r : p.result;
 }
 
 static int start(struct client *c, const struct client_plan *plan, struct err *e)

@@ -42,6 +42,7 @@
 struct client_plan {
 	struct http_place place;
 	const char *key_file;     /* --key-file, or NULL */
+	const char *header_file;  /* --header-file, or NULL */
 	const char *key_variable; /* such as OPENAI_API_KEY, or NULL */
 	bool required;            /* to be confined in part is a failure */
 };

@@ -19,17 +19,20 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/base/file.h"
 #include "agent/base/secret.h"
 #include "agent/base/units.h"
 #include "agent/key/client_wire.h"
 #include "agent/key/reach.h"
 #include "init/io.h"
 
-#define SOCKET 3 /* its number in this process */
+#define CLIENT_HEADERS_MAX 65536 /* bytes of --header-file */
+#define SOCKET 3                 /* its number in this process */
 
 struct running {
 	struct key *key;
 	struct http http;
+	struct text headers; /* of --header-file */
 	/* of the request that is served */
 	uint64_t until_ms;
 	bool streamed;
@@ -153,19 +156,24 @@ static int leave_fds(int socket, struct err *e)
 	return 0;
 }
 
-/* the key is read first: its file may be a pipe with a number */
+/* key and headers are read first: their file may be a pipe with a number */
 static int prepare(struct running *r, const struct client_plan *plan,
 		   const struct client *c, int *socket, struct client_hello *hello,
 		   struct err *e)
 {
 	struct confine_policy p = c->policy;
+	struct http_place place = plan->place;
 
 	r->key = secret_new(sizeof(*r->key), e);
+	r->headers.max = CLIENT_HEADERS_MAX;
 	if (!r->key || key_load(r->key, plan->key_file, plan->key_variable, e) < 0 ||
+	    (plan->header_file &&
+	     file_read(plan->header_file, "--header-file: ", &r->headers, e) < 0) ||
 	    leave_fds(*socket, e) < 0)
 		return -e->errnum;
 	*socket = SOCKET;
-	if (http_open(&r->http, &plan->place, &c->reach, r->key, e) < 0 ||
+	place.more = r->headers.bytes;
+	if (http_open(&r->http, &place, &c->reach, r->key, e) < 0 ||
 	    mask_make(&hello->mask, r->key, e) < 0)
 		return -e->errnum;
 	if (p.needs & CONFINE_NAMES)

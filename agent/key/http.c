@@ -2,11 +2,13 @@
 /*
  * http.c - one POST over libcurl: see http.h
  */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #include "agent/key/http.h"
+#include "init/count.h"
 
 #define CONNECT_MS 10000L
 #define HEAD_BYTES_MAX 400000 /* a bit more than libcurl's own bound, which it tells */
@@ -65,22 +67,69 @@ static int is_enough(void *arg, curl_off_t down_all, curl_off_t down, curl_off_t
 	return h->asker->enough(h->asker->arg);
 }
 
+/* a line of --header-file: a name (RFC 9110) that is not one of the agent's own, and a
+ * value, which may be secret and is in no message */
+static int check_line(const char *line, struct err *e)
+{
+	static const char *const own[] = {
+		"Authorization",   "x-api-key",        "Host",           "Content-Type",
+		"Expect",          "Connection",       "Content-Length", "User-Agent",
+		"Accept-Encoding", "Transfer-Encoding"
+	};
+	size_t name = 0;
+	bool good = true;
+
+	while (isalnum((unsigned char)line[name]) ||
+	       (line[name] && strchr("!#$%&'*+-.^_`|~", line[name])))
+		name++;
+	for (const char *c = line; *c; c++)
+		good &= (unsigned char)*c >= ' ' && *c != 0x7f;
+	if (!good || !name || line[name] != ':' ||
+	    !line[name + 1 + strspn(line + name + 1, " ")])
+		return err_say(
+			e, EINVAL,
+			"--header-file: a line is not of the form Name: value, or has a control character in it");
+	for (size_t i = 0; i < COUNT(own); i++)
+		if (strlen(own[i]) == name && strncasecmp(own[i], line, name) == 0)
+			return err_say(
+				e, EINVAL,
+				"--header-file: %s is a header that the agent sends itself: remove it",
+				own[i]);
+	return 0;
+}
+
 /* the list in its own memory: libcurl copies none of a list's lines, and the key's is to
  * be sent from where it is */
-static void set_lines(struct http *h, const struct http_place *place, struct key *key)
+static int set_lines(struct http *h, const struct http_place *place, struct key *key,
+		     struct err *e)
 {
-	const char *const lines[HTTP_LINES] = {
+	const char *lines[HTTP_LINES + 2] = {
 		"Content-Type: application/json",
 		"Expect:", /* no wait for "100 Continue" */
 		key->length ? key_header(key, place->key_prefix) : place->header,
 		key->length ? place->header : NULL,
 	};
 
-	for (size_t i = 0; i < HTTP_LINES && lines[i]; i++) {
-		h->lines[i].data = (char *)(uintptr_t)lines[i];
-		if (i)
-			h->lines[i - 1].next = &h->lines[i];
+	char *rest = place->more;
+	size_t own = 0, count;
+
+	while (lines[own])
+		own++;
+	for (count = own; (lines[count] = strsep(&rest, "\r\n"));) {
+		if (!*lines[count])
+			continue;
+		if (check_line(lines[count++], e) < 0)
+			return -e->errnum;
+		if (count - own > HTTP_LINES_MORE)
+			return err_say(e, E2BIG,
+				       "--header-file: there are more than %d lines",
+				       HTTP_LINES_MORE);
 	}
+	for (size_t i = 0; i < count; i++)
+		h->lines[i] =
+			(struct curl_slist){ (char *)(uintptr_t)lines[i],
+					     i + 1 < count ? &h->lines[i + 1] : NULL };
+	return 0;
 }
 
 int http_open(struct http *h, const struct http_place *place, const struct reach *to,
@@ -96,7 +145,8 @@ int http_open(struct http *h, const struct http_place *place, const struct reach
 	h->easy = curl_easy_init();
 	if (!h->easy)
 		return err_say(e, ENOTSUP, "libcurl cannot be set up");
-	set_lines(h, place, key);
+	if (set_lines(h, place, key, e) < 0)
+		return -e->errnum;
 #define SET(option, value)                                                               \
 	(bad = bad ? bad : curl_easy_setopt(h->easy, CURLOPT_##option, value))
 	SET(URL, place->url);

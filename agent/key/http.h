@@ -13,12 +13,14 @@
 #include "agent/key/reach.h"
 #include "init/err.h"
 
-#define HTTP_LINES 4 /* of headers that are sent */
+#define HTTP_LINES_MORE 32               /* of --header-file */
+#define HTTP_LINES (4 + HTTP_LINES_MORE) /* of headers that are sent */
 
 struct http_place {
 	const char *url;        /* see reach_server() */
 	const char *key_prefix; /* of the header line that holds the key */
 	const char *header;     /* one that goes with each request, or NULL */
+	char *more;             /* further ones, a line each; is changed; or NULL */
 };
 
 /* who asks, and takes the answer */
@@ -52,7 +54,7 @@ struct http_end {
  * @key:	No key, no header. Refused on plain http to any host but this one. Stays
  *		valid, for its header is sent from where it is
  *
- * Return: 0, -EPERM (key in clear text) or -ENOTSUP
+ * Return: 0, -EPERM (key in clear text), -EINVAL or -E2BIG (a header), or -ENOTSUP
  */
 int http_open(struct http *h, const struct http_place *place, const struct reach *to,
 	      struct key *key, struct err *e);

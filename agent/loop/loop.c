@@ -7,16 +7,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent/base/units.h"
 #include "agent/loop/loop.h"
 #include "agent/loop/prompt.h"
 #include "agent/model/fence.h"
 #include "agent/model/tool.h"
 
 /* exit statuses are listed for users in main.c's exits[] */
-static const struct {
-	const char *name;
-	int status;
-} outcomes[OUTCOME_COUNT] = {
+const struct loop_outcome loop_outcomes[OUTCOME_COUNT] = {
 	[OUTCOME_ANSWERED] = { "answered", 0 },
 	[OUTCOME_STEPS] = { "steps-ended", 3 },
 	[OUTCOME_WALL] = { "wall-timeout", 124 },
@@ -30,16 +28,6 @@ static const struct {
 static const char cut_off[] =
 	"Your reply was cut off before its end, so nothing was run and it was not taken for an answer. Send less at a time.";
 
-const char *loop_outcome_name(enum outcome o)
-{
-	return outcomes[o].name;
-}
-
-int loop_outcome_status(enum outcome o)
-{
-	return outcomes[o].status;
-}
-
 enum outcome loop_broken(int r)
 {
 	return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_BROKEN;
@@ -47,22 +35,24 @@ enum outcome loop_broken(int r)
 
 static int begin(struct loop *l, struct err *e)
 {
+	const struct session_plan *plan = &l->task->plan;
 	cleanup_text struct text system = { 0 };
 	cleanup_text struct text task = { 0 };
 	cJSON *o = cJSON_CreateObject();
 
 	prompt_system(l, &system);
 	/* not known where the judge's jail could not be started */
-	if (l->work->tests.number)
-		tests_words(&l->work->tests, &system);
-	text_add(&system, l->skills->preface.bytes, l->skills->preface.length);
-	prompt_task(l->asked, l->files, l->file_count, &task);
+	if (l->work.tests.number)
+		tests_words(&l->work.tests, &system);
+	text_add(&system, l->skills.preface.bytes, l->skills.preface.length);
+	if (l->rules.length)
+		text_printf(&system, "\n%s\n", text_string(&l->rules));
+	prompt_task(l->asked, plan->binds->files, plan->jail->files.count, &task);
 	(void)cJSON_AddStringToObject(o, "command", "solve");
-	(void)cJSON_AddStringToObject(o, "mode", l->work->mode->name);
+	(void)cJSON_AddStringToObject(o, "mode", l->work.mode->name);
 	record_origin(o);
-	(void)cJSON_AddItemToObject(o, "model", record_model(l->model));
-	(void)cJSON_AddItemToObject(o, "confinement", l->confinement);
-	l->confinement = NULL;
+	(void)cJSON_AddItemToObject(o, "model", record_model(&l->model));
+	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&l->task->confined));
 	record_text(o, "system", &system);
 	record_text(o, "user", &task);
 
@@ -75,11 +65,8 @@ static int begin(struct loop *l, struct err *e)
 		r = text_check(&system, "the prompt", e);
 	if (r == 0)
 		r = text_check(&task, "the task", e);
-	if (r == 0)
-		r = chat_add(&l->chat, ROLE_SYSTEM, text_string(&system), system.length,
-			     e);
-	if (r == 0)
-		r = chat_add(&l->chat, ROLE_USER, text_string(&task), task.length, e);
+	chat_add(&l->chat, ROLE_SYSTEM, text_string(&system), system.length);
+	chat_add(&l->chat, ROLE_USER, text_string(&task), task.length);
 	l->steps = cJSON_CreateArray();
 	return r;
 }
@@ -94,8 +81,8 @@ static int understand(struct loop *l, struct err *e)
 	text_clear(&l->complaint);
 	text_clear(&l->prose);
 	if (l->reply.call_count)
-		tool_read(&l->reply, l->model->plan->tools, &l->found, &l->complaint);
-	else if (!l->model->plan->tools)
+		tool_read(&l->reply, l->model.plan->tools, &l->found, &l->complaint);
+	else if (!l->model.plan->tools)
 		extract_code(text_string(said), said->length, &l->found, &l->prose);
 	else if (fence_blank((struct span){ text_string(said), said->length }))
 		l->found = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
@@ -125,7 +112,7 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 		   bool ran, struct err *e)
 {
 	const struct text *code = ran ? &l->found.code : NULL;
-	const struct step *step = ran ? l->step : NULL;
+	const struct step *step = ran ? &l->step : NULL;
 	cJSON *o = record_step(number, code, step, observation);
 
 	record_text(o, "prose", &l->prose);
@@ -135,10 +122,8 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 
 	if (r < 0 || !observation)
 		return r;
-	r = text_check(observation, "an observation", e);
-	return r < 0 ? r
-		     : chat_add_observation(&l->chat, text_string(observation),
-					    observation->length, e);
+	chat_add_observation(&l->chat, text_string(observation), observation->length);
+	return text_check(observation, "an observation", e);
 }
 
 /* a step that had begun is in the record, also where the run ends in it */
@@ -146,18 +131,23 @@ static enum outcome end_in_step(struct loop *l, uint64_t number, int r)
 {
 	struct err unheard;
 
-	budget_step(l->task->budget, l->step);
+	budget_step(&l->task->budget, &l->step);
 	(void)observe(l, number, NULL, true, &unheard);
-	show_step(l->task->show, l->step);
+	show_step(&l->task->show, &l->step);
 	return loop_broken(r);
 }
 
 /* what one step may still use of the processor */
-static void limit_cpu(const struct loop *l, struct session *s)
+static void limit_cpu(struct task *t)
 {
-	uint64_t left_ms = budget_left(l->task->budget, BUDGET_CPU_MS);
-	uint64_t step_ms = l->step_cpu_ms ? l->step_cpu_ms : BUDGET_NONE;
+	const char *option = jail_passed(&t->plan.jail->pass, "cpu-time");
+	uint64_t left_ms = budget_left(&t->budget, BUDGET_CPU_MS);
+	uint64_t step_ms = BUDGET_NONE;
+	struct session *s = &t->session;
 
+	/* stepjail has found it to be a time */
+	if (option)
+		(void)units_parse_time(option, &step_ms);
 	s->cpu_of_task = left_ms < step_ms;
 	s->cpu_ms = left_ms == BUDGET_NONE ? 0 : left_ms < step_ms ? left_ms : step_ms;
 }
@@ -167,49 +157,47 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	cleanup_text struct text observation = { 0 };
 	const char *words = text_string(&l->complaint);
 	bool run = !*words;
-	struct show *show = l->task->show;
-	struct budget *budget = l->task->budget;
+	struct show *show = &l->task->show;
+	struct budget *budget = &l->task->budget;
 	uint64_t total = budget->limit[BUDGET_STEPS];
 	int r = 0;
 
 	if (!run) {
-		show_code(show, number, total, "", 0);
-		show_complaint(show, words);
+		show_code(show, number, total, "", 0, false);
+		show_notes(show, words);
 		text_printf(&observation, "Step %" PRIu64 " of %" PRIu64 ": %s\n", number,
 			    total, words);
 	} else {
 		show_code(show, number, total, text_string(&l->found.code),
-			  l->found.code.length);
-		limit_cpu(l, l->task->session);
+			  l->found.code.length, !l->reply.call_count);
+		limit_cpu(l->task);
 		/* what is run is in the transcript before it runs */
 		r = task_record(
 			l->task, "code",
-			record_code(number, &l->found.code, l->task->session->cpu_ms), e);
+			record_code(number, &l->found.code, l->task->session.cpu_ms), e);
 		if (r < 0)
 			return loop_broken(r);
-		r = session_step(l->task->session, text_string(&l->found.code),
-				 l->found.code.length, l->step, e);
-		shown_save(l->shown, number, l->step->media);
+		r = session_step(&l->task->session, text_string(&l->found.code),
+				 l->found.code.length, &l->step, e);
+		shown_save(&l->shown, number, l->step.media);
 		if (r < 0)
 			return end_in_step(l, number, r);
-		prompt_observation(l->step, number, total, l->found.imitated,
+		prompt_observation(&l->step, number, total, l->found.imitated,
 				   &observation);
-		if (l->work->mode->programs)
-			r = program_ran(l, &observation, e);
-		if (r < 0)
-			return end_in_step(l, number, r);
+		if (l->work.mode->programs)
+			program_ran(l, &observation);
 	}
-	budget_step(budget, run ? l->step : NULL);
+	budget_step(budget, run ? &l->step : NULL);
 	budget_tell(budget, &observation);
 	r = observe(l, number, &observation, run, e);
 	if (r < 0)
 		return loop_broken(r);
 	if (run) {
-		show_step(show, l->step);
-		shown_show(l->step->media, show);
-		show_said(show, &l->task->session->serve.diag);
+		show_step(show, &l->step);
+		shown_show(l->step.media, show);
+		show_said(show, &l->task->session.serve.diag);
 	}
-	return run && l->step->budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
+	return run && l->step.budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
 }
 
 /* what a judge of the answer said; @r: 1, 0, or -errno, as all of them return */
@@ -237,18 +225,18 @@ static int judged(struct loop *l, struct err *e)
 	struct text *words = &l->complaint;
 	int r = 1;
 
-	if (l->work->mode->programs)
+	if (l->work.mode->programs)
 		r = program_claim(l, &l->answer);
 	else
 		text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
 	if (l->answer.failed)
 		r = text_check(&l->answer, "the answer", e);
-	if (r > 0 && l->work->tests.count)
-		r = hear_judge(l, "tests", tests_ask(&l->work->tests, words, e), e);
-	if (r > 0 && l->checks->line[CHECKS_ANSWER])
-		r = hear_judge(l, "check-answer",
-			       checks_ask(l->checks, CHECKS_ANSWER, &l->answer, words, e),
-			       e);
+	if (r > 0 && l->work.tests.count)
+		r = hear_judge(l, "tests", tests_ask(&l->work.tests, words, e), e);
+	if (r > 0 && l->checks.line[CHECKS_ANSWER])
+		r = hear_judge(
+			l, "check-answer",
+			checks_ask(&l->checks, CHECKS_ANSWER, &l->answer, words, e), e);
 	if (r <= 0)
 		text_clear(&l->answer);
 	l->refused = l->refused || r == 0;
@@ -259,7 +247,7 @@ static int judged(struct loop *l, struct err *e)
 static int checked(struct loop *l, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
-	int r = checks_reply(l->checks, &l->reply, &l->found.code, &words, e);
+	int r = checks_reply(&l->checks, &l->reply, &l->found.code, &words, e);
 
 	if (r != 0)
 		return r < 0 ? r : 0;
@@ -286,11 +274,8 @@ static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 		r = judged(l, e);
 		if (r < 0)
 			return loop_unjudged(l, r, e);
-		if (r > 0) {
-			show_answer(l->task->show, text_string(&l->answer),
-				    l->answer.length);
+		if (r > 0)
 			return OUTCOME_ANSWERED;
-		}
 	}
 
 	size_t prose = l->prose.length;
@@ -298,8 +283,8 @@ static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 	while (prose && isspace((unsigned char)l->prose.bytes[prose - 1]))
 		prose--;
 	if (prose)
-		show_words(l->task->show, l->prose.bytes, prose);
-	kind = budget_ended(l->task->budget, false);
+		show_words(&l->task->show, l->prose.bytes, prose);
+	kind = budget_ended(&l->task->budget, false);
 	if (kind != BUDGET_KINDS)
 		return loop_ended(l, kind, e);
 	return take_step(l, number, e);
@@ -311,12 +296,12 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 {
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
+	(void)cJSON_AddStringToObject(o, "outcome", loop_outcomes[end].name);
 	record_text(o, "answer", &l->answer);
 	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
 		record_string(o, "error", why->text, strlen(why->text));
-	out_record(l->out, o);
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
+	out_record(&l->out, o);
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model.usage));
 	return task_record(l->task, "end", o, e);
 }
 
@@ -333,14 +318,10 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 {
 	enum outcome end = take_reply(l, number, e);
 
-	if (l->task->show->failed == EINTR)
-		return OUTCOME_STOPPED;
-	if (l->task->show->failed) {
-		(void)err_set(e, l->task->show->failed, "cannot write to stdout");
-		return OUTCOME_BROKEN;
-	}
-	if (end == LOOP_GO_ON && budget_ended(l->task->budget, true) != BUDGET_KINDS)
-		return loop_ended(l, budget_ended(l->task->budget, true), e);
+	if (l->task->show.failed)
+		return loop_broken(show_check(&l->task->show, e));
+	if (end == LOOP_GO_ON && budget_ended(&l->task->budget, true) != BUDGET_KINDS)
+		return loop_ended(l, budget_ended(&l->task->budget, true), e);
 	return end;
 }
 
@@ -350,10 +331,10 @@ static enum outcome collect(struct loop *l, enum outcome end, struct err *e)
 	struct err unheard;
 
 	if (end == OUTCOME_STOPPED)
-		out_skip(l->out, "a signal ended the run");
+		out_skip(&l->out, "a signal ended the run");
 	else if (end == OUTCOME_BROKEN)
-		out_skip(l->out, "the run failed");
-	else if (out_collect(l->out, l->task->session, l->step->budget, &unheard) < 0) {
+		out_skip(&l->out, "the run failed");
+	else if (out_collect(&l->out, &l->task->session, l->step.budget, &unheard) < 0) {
 		*e = unheard;
 		return OUTCOME_STOPPED;
 	}
@@ -373,7 +354,7 @@ enum outcome loop_run(struct loop *l, struct err *e)
 	struct err unheard;
 
 	if (end == OUTCOME_ANSWERED)
-		r = skills_save(l->skills, e);
+		r = skills_save(&l->skills, e);
 	if (r < 0)
 		end = loop_broken(r);
 	end = collect(l, end, e);
@@ -385,6 +366,13 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 void loop_free(struct loop *l)
 {
+	model_close(&l->model);
+	mode_free(&l->work);
+	out_close(&l->out);
+	shown_end(&l->shown);
+	checks_free(&l->checks);
+	skills_free(&l->skills);
+	text_free(&l->rules);
 	chat_free(&l->chat);
 	reply_free(&l->reply);
 	text_free(&l->complaint);
@@ -392,9 +380,5 @@ void loop_free(struct loop *l)
 	text_free(&l->found.code);
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);
-	l->steps = NULL;
 	cJSON_Delete(l->given);
-	l->given = NULL;
-	cJSON_Delete(l->confinement);
-	l->confinement = NULL;
 }

@@ -14,7 +14,6 @@
 #include "agent/model/model.h"
 #include "agent/record/record.h"
 #include "agent/record/shown.h"
-#include "agent/session/input_file.h"
 #include "agent/skills/skills.h"
 
 enum outcome {
@@ -29,23 +28,20 @@ enum outcome {
 	OUTCOME_COUNT,
 };
 
+/* large */
 struct loop {
-	struct task *task; /* session and budget: open, begun */
-	const char *asked; /* what the model is to do */
-	const struct input_file *files;
-	size_t file_count;
-	const char *memory;      /* a jail's, as given to stepjail, or NULL */
+	struct task *task;       /* session and budget: open, begun */
+	const char *asked;       /* what the model is to do */
 	uint64_t context_tokens; /* what the model can hold; 0: not known */
 	uint64_t reply_tokens;   /* longest reply to ask for; 0: the server's own */
-	uint64_t step_cpu_ms;    /* of one step; 0: stepjail's own limit */
-	struct model *model;
-	const struct shown *shown; /* where what steps show goes */
-	struct out *out;           /* of --out */
-	struct mode_state *work;   /* the way of working, and what it keeps */
-	struct checks *checks;     /* of prompts, replies, the answer */
-	struct skills *skills;     /* of --skills */
+	struct model model;
+	struct shown shown;     /* where what steps show goes */
+	struct out out;         /* of --out */
+	struct mode_state work; /* the way of working, and what it keeps */
+	struct checks checks;   /* of prompts, replies, the answer */
+	struct skills skills;   /* of --skills */
+	struct text rules;      /* of --system; empty for none */
 	cJSON *given; /* what the jails are made with: inputs_record(); taken over */
-	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
 	/* while it runs */
 	bool refused; /* an answer did not stand */
@@ -54,7 +50,7 @@ struct loop {
 	struct extract found;
 	struct text prose;     /* the words around its code */
 	struct text complaint; /* what was wrong with the reply; empty: nothing */
-	struct step *step;     /* large: the caller brings it */
+	struct step step;
 
 	/* at the end */
 	struct text answer; /* empty where none stood */
@@ -63,7 +59,7 @@ struct loop {
 
 /**
  * loop_run() - Run the whole task
- * @l:		The first part filled in, the rest zeroed, but for @step
+ * @l:		The first part filled in, the rest zeroed
  * @e:		Filled for every outcome but an answer and a signal: why there is no
  *		answer
  *
@@ -83,14 +79,15 @@ enum outcome loop_run(struct loop *l, struct err *e);
  */
 int loop_unstarted(struct loop *l, int r, const struct err *why);
 
-/** loop_free() - Free what a run has gathered */
+/** loop_free() - Free all of it but the task */
 void loop_free(struct loop *l);
 
-/** loop_outcome_name() - As in --json: "answered", "steps-ended", ... */
-const char *loop_outcome_name(enum outcome o);
-
-/** loop_outcome_status() - The exit status; main() adds the signal that stopped it */
-int loop_outcome_status(enum outcome o);
+/* as in --json: "answered", "steps-ended"; the exit status, to which main() adds the
+ * signal that stopped it */
+extern const struct loop_outcome {
+	const char *name;
+	int status;
+} loop_outcomes[OUTCOME_COUNT];
 
 /* no outcome yet (loop only, like what follows) */
 #define LOOP_GO_ON ((enum outcome)OUTCOME_COUNT)

@@ -15,7 +15,7 @@ enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err 
 {
 	cleanup_text struct text words = { 0 };
 
-	budget_words(l->task->budget, kind, &words);
+	budget_words(&l->task->budget, kind, &words);
 	(void)err_say(e, EDQUOT, "%s and %s", text_string(&words),
 		      l->refused ? "every answer of the model was refused"
 				 : "the model has not answered");
@@ -32,13 +32,13 @@ enum outcome loop_unjudged(const struct loop *l, int r, struct err *e)
 /* leave out old observations until so many tokens are left; 1 where any was */
 static int compact(struct loop *l, uint64_t target, struct err *e)
 {
-	struct compacted done;
-	int r = compact_chat(&l->chat, target, &l->model->gauge, &done, e);
+	struct compacted done = compact_chat(&l->chat, target, &l->model.gauge);
+	int r;
 
-	if (r < 0 || !done.observations)
-		return r;
+	if (!done.observations)
+		return 0;
 	show_say(
-		l->task->show,
+		&l->task->show,
 		"%zu old observations are no longer sent to the model; the conversation is now about %" PRIu64
 		" tokens long",
 		done.observations, done.tokens);
@@ -53,13 +53,13 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 
 static uint64_t asked_tokens(const struct loop *l)
 {
-	return compact_tokens(chat_bytes(&l->chat), &l->model->gauge);
+	return compact_tokens(chat_bytes(&l->chat), &l->model.gauge);
 }
 
 /* what is left does not pay for another request */
 static enum outcome unpaid(const struct loop *l, struct err *e)
 {
-	bool tokens = budget_left(l->task->budget, BUDGET_TOKENS) <= asked_tokens(l);
+	bool tokens = budget_left(&l->task->budget, BUDGET_TOKENS) <= asked_tokens(l);
 
 	return loop_ended(l, tokens ? BUDGET_TOKENS : BUDGET_COST_PICO, e);
 }
@@ -93,8 +93,8 @@ static enum outcome make_room(struct loop *l, struct err *e)
 		}
 	}
 	asked = asked_tokens(l);
-	room = budget_reply_tokens(l->task->budget, asked);
-	l->model->reply_tokens = room < reply ? room : l->reply_tokens;
+	room = budget_reply_tokens(&l->task->budget, asked);
+	l->model.reply_tokens = room < reply ? room : l->reply_tokens;
 	return room == 0 ? unpaid(l, e) : LOOP_GO_ON;
 }
 
@@ -103,8 +103,8 @@ static bool affords(void *arg, const struct usage *usage)
 {
 	const struct loop *l = arg;
 
-	budget_model(l->task->budget, usage);
-	return budget_reply_tokens(l->task->budget, asked_tokens(l)) > 0;
+	budget_model(&l->task->budget, usage);
+	return budget_reply_tokens(&l->task->budget, asked_tokens(l)) > 0;
 }
 
 enum outcome loop_ask(struct loop *l, struct err *e)
@@ -114,26 +114,28 @@ enum outcome loop_ask(struct loop *l, struct err *e)
 
 	if (end != LOOP_GO_ON)
 		return end;
-	r = checks_prompt(l->checks, &l->chat, e);
+	r = checks_prompt(&l->checks, &l->chat, e);
 	if (r <= 0)
 		return r == 0 ? OUTCOME_REFUSED : loop_unjudged(l, r, e);
-	l->model->affords = affords;
-	l->model->affords_arg = l;
+	l->model.affords = affords;
+	l->model.affords_arg = l;
+	show_wait(&l->task->show, "waiting for ", "the model");
 	do
-		r = model_ask(l->model, &l->chat, l->task->plan->deadline_ms, &l->reply,
+		r = model_ask(&l->model, &l->chat, l->task->plan.deadline_ms, &l->reply,
 			      e);
 	while (r == -EMSGSIZE && compact(l, asked_tokens(l) / 2, e) > 0);
-	budget_model(l->task->budget, &l->model->usage);
+	show_wait(&l->task->show, NULL, "");
+	budget_model(&l->task->budget, &l->model.usage);
 	if (r == -ETIMEDOUT)
 		return loop_ended(l, BUDGET_WALL_MS, e);
 	if (r == -EDQUOT)
 		return unpaid(l, e);
 	if (r < 0)
 		return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_MODEL;
-	show_thinking(l->task->show, text_string(&l->reply.reasoning),
+	show_thinking(&l->task->show, text_string(&l->reply.reasoning),
 		      l->reply.reasoning.length);
-	r = task_record(l->task, "reply", record_reply(&l->reply, &l->model->usage), e);
+	r = task_record(l->task, "reply", record_reply(&l->reply, &l->model.usage), e);
 	if (r == 0)
-		r = chat_add_reply(&l->chat, &l->reply, e);
+		chat_add_reply(&l->chat, &l->reply);
 	return r < 0 ? loop_broken(r) : LOOP_GO_ON;
 }

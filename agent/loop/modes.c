@@ -4,10 +4,12 @@
  */
 #include <errno.h>
 
+#include "agent/base/utf8.h"
 #include "agent/loop/loop.h"
 #include "agent/loop/modes.h"
+#include "agent/model/fence.h"
 
-static const struct mode modes[MODE_COUNT] = {
+const struct mode mode_rows[MODE_COUNT] = {
 	[MODE_CODEACT] = {
 		.name = "codeact",
 		.begin = "",
@@ -29,15 +31,10 @@ static const struct mode modes[MODE_COUNT] = {
 	},
 };
 
-const struct mode *mode_find(uint64_t kind)
+int mode_plan(struct mode_state *w, const struct mode_options *o, struct session_plan *p,
+	      struct err *e)
 {
-	return &modes[kind < MODE_COUNT ? kind : MODE_CODEACT];
-}
-
-int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateless,
-	      struct jail_binds *b, struct err *e)
-{
-	const struct mode *mode = mode_find(o->mode);
+	const struct mode *mode = &mode_rows[o->mode];
 
 	w->mode = mode;
 	w->printed.max = MODE_OUTPUT_MAX;
@@ -46,12 +43,13 @@ int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateles
 			       mode->name);
 	if (o->mode == MODE_TESTS && !o->tests.count)
 		return err_say(e, EINVAL, "--mode tests needs --tests FILE");
-	if (*stateless && o->mode == MODE_TESTS)
+	if (p->stateless && o->mode == MODE_TESTS)
 		return err_say(
 			e, EINVAL,
 			"--mode tests works with files that stay from step to step: leave out --stateless");
-	*stateless = *stateless || mode->programs;
-	return tests_open(&w->tests, &o->tests, b, e);
+	p->stateless = p->stateless || mode->programs;
+	p->output_limit = mode->programs ? MODE_OUTPUT_LIMIT : NULL;
+	return tests_open(&w->tests, &o->tests, p->binds, e);
 }
 
 void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length)
@@ -67,4 +65,62 @@ void mode_free(struct mode_state *w)
 	tests_close(&w->tests);
 	text_free(&w->printed);
 	text_free(&w->output);
+}
+
+/* ---- program: no word of the model's is ever the answer. It is the whole stdout of the
+ * last program that ended with status 0, byte for byte, and where that cannot be an
+ * answer there is none */
+
+/* why the output is no answer, or NULL */
+static const char *unfit(const struct mode_state *w, const struct step *step)
+{
+	const struct text *out = &w->printed;
+
+	if (!step->out.total ||
+	    fence_blank((struct span){ text_string(out), out->length }))
+		return "It printed nothing to stdout, so there is no answer yet: print it.\n";
+	if (out->failed || out->length != step->out.total)
+		return "It printed more than is taken, so what is there was cut off and is no answer: print less (1 MiB at the most).\n";
+	if (!utf8_valid(out->bytes, out->length))
+		return "What it printed is not UTF-8 text, so it is no answer: print text.\n";
+	return NULL;
+}
+
+void program_ran(struct loop *l, struct text *observation)
+{
+	struct mode_state *w = &l->work;
+	const struct verdict_facts *f = &l->step.facts;
+	bool good = f->verdict == VERDICT_COMPLETED ||
+		    (f->verdict == VERDICT_EXITED && f->code == 0);
+	const char *why = good ? unfit(w, &l->step) : NULL;
+
+	if (good)
+		text_clear(&w->output);
+	if (why)
+		text_puts(observation, why);
+	else if (good)
+		text_puts(
+			observation,
+			"That is your answer if you reply with DONE and no code; if it is not right, send a better program.\n");
+	else
+		text_puts(
+			observation,
+			w->output.length
+				? "So the answer would still be what the last program with status 0 printed.\n"
+				: "So there is no answer yet.\n");
+	if (good && !why)
+		text_add(&w->output, w->printed.bytes, w->printed.length);
+	text_free(&w->printed);
+}
+
+int program_claim(struct loop *l, struct text *answer)
+{
+	const struct text *output = &l->work.output;
+
+	text_add(answer, output->bytes, output->length);
+	if (!output->length)
+		text_puts(
+			&l->complaint,
+			"No program of yours has ended with status 0 and printed an answer, and your own words are not taken for one: send a program that prints it.");
+	return output->length > 0;
 }

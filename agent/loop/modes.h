@@ -37,24 +37,23 @@ struct mode_state {
 	const struct mode *mode;
 	/* program */
 	struct text printed; /* by the step that runs; at most MODE_OUTPUT_MAX */
-	struct text output;  /* of the last program with status 0 */
-	bool has_output;
+	struct text output;  /* of the last program with status 0; empty: no answer */
 	/* tests */
 	struct tests tests;
 };
 
-/** mode_find() - The row of a kind */
-const struct mode *mode_find(uint64_t kind);
+/* by kind */
+extern const struct mode mode_rows[MODE_COUNT];
 
 /**
  * mode_plan() - Take the options
  * @w:		Zeroed; mode_free() in any case
- * @stateless:	Set where the way wants it so
+ * @p:		With its binds, and @stateless as asked, or as the mode wants it
  *
  * Return: 0, or -EINVAL with a line about options that do not go together
  */
-int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateless,
-	      struct jail_binds *b, struct err *e);
+int mode_plan(struct mode_state *w, const struct mode_options *o, struct session_plan *p,
+	      struct err *e);
 
 /** mode_heard() - For session_plan.heard, with a struct mode_state */
 void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length);
@@ -63,8 +62,8 @@ void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length);
 void mode_free(struct mode_state *w);
 
 /** program_ran() - Of a mode with @programs: a step has run; add to what the model is
- * told of it. 0 or -errno */
-int program_ran(struct loop *l, struct text *observation, struct err *e);
+ * told of it */
+void program_ran(struct loop *l, struct text *observation);
 
 /** program_claim() - What a reply without code claims to be the answer there: 1, or 0
  * with a complaint */

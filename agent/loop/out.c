@@ -16,24 +16,26 @@
 #include "agent/record/record.h"
 #include "init/io.h"
 
-int out_mark(struct out *o, struct err *e)
+int out_mark(struct out *o, struct jail_binds *b, struct err *e)
 {
 	o->marker.path = OUT_FOLDER "/" OUT_MARKER;
 	o->marker.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return o->marker.fd < 0 ? err_set(e, errno, "/dev/null") : 0;
+	if (o->marker.fd < 0)
+		return err_set(e, errno, "/dev/null");
+	b->puts[b->put_count++] = o->marker;
+	return 0;
 }
 
-int out_open(struct out *o, const struct out_options *options,
+int out_open(struct out *o, const struct out_options *options, struct jail_binds *b,
 	     struct confine_policy *policy, struct err *e)
 {
 	int r;
 
-	*o = OUT_NONE;
 	o->limit_bytes = options->limit_bytes;
 	o->hidden = options->hidden;
 	if (!options->folder)
 		return 0;
-	r = out_mark(o, e);
+	r = out_mark(o, b, e);
 	if (r == 0)
 		r = folder_open(&o->folder, options->folder, "--out", true, e);
 	if (r == 0)
@@ -86,35 +88,32 @@ int out_status(const struct out *o, struct stop *stop)
 void out_show(const struct out *o, struct show *show)
 {
 	cleanup_text struct text line = { 0 };
-	uint64_t told = (uint64_t)cJSON_GetArraySize(o->left);
 	const cJSON *one = NULL;
-	char size[32];
 
 	if (o->folder.fd < 0)
 		return;
 	cJSON_ArrayForEach(one, o->left)
 	{
+		const char *name = json_text(one, "name");
+
 		text_clear(&line);
-		text_puts(&line, "left out of /work/out: ");
-		escape_name(&line, json_text(one, "name"),
-			    strlen(json_text(one, "name")));
-		text_puts(&line, ": ");
-		text_puts(&line, json_text(one, "why"));
-		show_note(show, text_string(&line));
+		escape_name(&line, name, strlen(name));
+		show_say(show, "left out of /work/out: %s: %s", text_string(&line),
+			 json_text(one, "why"));
 	}
-	if (o->left_count > told)
+	if (o->left_count > OUT_LEFT_MAX)
 		show_say(show, "left out of /work/out: %" PRIu64 " more",
-			 o->left_count - told);
+			 o->left_count - OUT_LEFT_MAX);
 	text_clear(&line);
-	if (o->collected)
-		text_printf(&line, "files: %" PRIu64 " from /work/out, %s, in %s",
-			    o->count, units_say_size(o->bytes, size, sizeof(size)),
+	if (o->files)
+		text_printf(&line, "files: %d from /work/out, %s, in %s",
+			    cJSON_GetArraySize(o->files), units_say_size(o->bytes).text,
 			    text_string(&o->folder.path));
 	else
 		text_printf(&line, "files: /work/out was not copied: %s",
 			    text_string(&o->why));
 	show_place(show, text_string(&line));
-	if (o->collected && o->why.length)
+	if (o->files && o->why.length)
 		show_say(show, "not all of /work/out was copied: %s",
 			 text_string(&o->why));
 }
@@ -125,7 +124,6 @@ void out_close(struct out *o)
 	io_close_fd(&o->marker.fd);
 	cJSON_Delete(o->files);
 	cJSON_Delete(o->left);
-	o->files = o->left = NULL;
 	text_free(&o->why);
 	text_free(&o->failed);
 }

@@ -2,12 +2,12 @@
 /*
  * out.h - --out: what the jail left in /work/out, copied into a folder of the user's
  *
- * At the end, from the last state. Names and bytes are the jail's: a name becomes a
- * file's only if it is a plain one, a folder is made by the agent and gone into by
- * itself, nothing is written over, and files, folders, depth and bytes are counted. A
- * name that begins with a dot is left out unless it is asked for: other programs obey
- * such files where they find them, as git does .git/config. A file is there whole or not
- * at all. What is left out is named, with its reason.
+ * At the end, from the last state, empty folders too. Names and bytes are the jail's: a
+ * name becomes a file's only if it is a plain one, a folder is made by the agent and gone
+ * into by itself, nothing is written over, and files, folders, depth and bytes are
+ * counted. A name that begins with a dot is left out unless it is asked for: other
+ * programs obey such files where they find them, as git does .git/config. A file is there
+ * whole or not at all. What is left out is named, with its reason.
  */
 #pragma once
 
@@ -60,13 +60,12 @@ struct out {
 	bool hidden;                /* names that begin with a dot, too */
 	struct session_file marker; /* for struct session_plan's files */
 	/* at the end */
-	bool collected;
-	uint64_t count, bytes;
+	uint64_t seen;       /* files and folders */
+	uint64_t bytes;      /* of files that are kept */
 	uint64_t name_bytes; /* of these, with their folders */
 	uint64_t came; /* bytes, also of files that are not kept: what the limit is on */
-	uint64_t folders;    /* that were looked into */
 	uint64_t left_count; /* names that were left out */
-	cJSON *files;        /* list: name, bytes, sha256 */
+	cJSON *files;        /* list: name, bytes, sha256; NULL: nothing was collected */
 	cJSON *left;         /* list of the first OUT_LEFT_MAX: name, why */
 	struct text why;     /* why nothing was collected, or not all */
 	uint64_t unwritten;  /* files that could not be written here */
@@ -75,12 +74,14 @@ struct out {
 
 #define OUT_NONE ((struct out){ .folder = FOLDER_NONE, .marker = { .fd = -1 } })
 
-/** out_open() - Open the folder, and allow it; @o is overwritten; 0 or -errno */
-int out_open(struct out *o, const struct out_options *options,
+/** out_open() - Open the folder, and allow it, and out_mark(); @o is OUT_NONE; 0 or
+ * -errno */
+int out_open(struct out *o, const struct out_options *options, struct jail_binds *b,
 	     struct confine_policy *policy, struct err *e);
 
-/** out_mark() - Have the marker alone, for a jail that had the folder; 0 or -errno */
-int out_mark(struct out *o, struct err *e);
+/** out_mark() - Put the marker into each new session, so that it has the folder; 0 or
+ * -errno */
+int out_mark(struct out *o, struct jail_binds *b, struct err *e);
 
 /**
  * out_collect() - Copy what there is
@@ -95,7 +96,7 @@ int out_collect(struct out *o, struct session *s, bool ended, struct err *e);
 /** out_skip() - It is not to be collected, for this reason */
 void out_skip(struct out *o, const char *why);
 
-/** out_record() - Add "files" and "files_left_out", or "files_lost", to an object */
+/** out_record() - Add "files" and "files_left_out"; "files_lost" where not all was copied */
 void out_record(const struct out *o, cJSON *object);
 
 /**

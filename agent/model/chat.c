@@ -24,10 +24,10 @@ const char *const chat_roles[] = {
 static const char beside[] =
 	"It was run together with the first call, as one step: see the result of that.";
 
-int chat_add(struct chat *c, enum role role, const char *text, size_t length,
-	     struct err *e)
+void chat_add(struct chat *c, enum role role, const char *text, size_t length)
 {
-	struct text mended = { 0 };
+	/* U+FFFD has three bytes: whatever they are, there is room for them */
+	struct text mended = { .max = 3 * length };
 
 	if (c->count == c->room) {
 		c->room = c->room ? c->room * 2 : 16;
@@ -35,61 +35,47 @@ int chat_add(struct chat *c, enum role role, const char *text, size_t length,
 	}
 	utf8_mend(&mended, text, length);
 	text_add(&mended, "", 0);
-
-	int r = text_check(&mended, "a message of the conversation", e);
-
-	if (r < 0) {
-		text_free(&mended);
-		return r;
-	}
 	c->list[c->count++] = (struct message){ .role = role, .text = mended.bytes };
-	return 0;
 }
 
-static int add_call(struct message *m, const struct call *from, struct err *e)
+static void add_call(struct message *m, const struct call *from)
 {
 	struct call *c = &m->calls[m->call_count++];
 
 	*c = *from;
+	/* of CALL_ARGUMENTS_MAX at most: escaped and mended, a text has room for them */
 	c->arguments = (struct text){ 0 };
 	tool_arguments(from, &c->arguments);
 	if (!c->name[0])
 		call_name(c, "unnamed");
-	return text_check(&c->arguments, "the arguments of a call", e);
 }
 
-int chat_add_reply(struct chat *c, const struct reply *reply, struct err *e)
+void chat_add_reply(struct chat *c, const struct reply *reply)
 {
-	int r = chat_add(c, ROLE_ASSISTANT, text_string(&reply->text), reply->text.length,
-			 e);
 	struct message *m;
 
-	if (r < 0 || !reply->call_count)
-		return r;
+	chat_add(c, ROLE_ASSISTANT, text_string(&reply->text), reply->text.length);
+	if (!reply->call_count)
+		return;
 	m = &c->list[c->count - 1];
 	m->calls = memory_zeroed(reply->call_count, sizeof(*m->calls));
-	for (size_t i = 0; r == 0 && i < reply->call_count; i++)
-		r = add_call(m, &reply->calls[i], e);
-	return r;
+	for (size_t i = 0; i < reply->call_count; i++)
+		add_call(m, &reply->calls[i]);
 }
 
-int chat_add_observation(struct chat *c, const char *text, size_t length, struct err *e)
+void chat_add_observation(struct chat *c, const char *text, size_t length)
 {
 	size_t asked = c->count - 1;
 	size_t calls = c->count ? c->list[asked].call_count : 0;
-	int r = chat_add(c, ROLE_USER, text, length, e);
 
-	if (r < 0)
-		return r;
+	chat_add(c, ROLE_USER, text, length);
 	c->list[c->count - 1].observation = true;
-	for (size_t i = 0; r == 0 && i < calls; i++) {
+	for (size_t i = 0; i < calls; i++) {
 		if (i > 0)
-			r = chat_add(c, ROLE_USER, beside, strlen(beside), e);
-		if (r == 0) /* the last message becomes the result of this call */
-			c->list[c->count - 1].call_id =
-				memory_string(c->list[asked].calls[i].id);
+			chat_add(c, ROLE_USER, beside, strlen(beside));
+		/* the last message becomes the result of this call */
+		c->list[c->count - 1].call_id = memory_string(c->list[asked].calls[i].id);
 	}
-	return r;
 }
 
 uint64_t chat_bytes(const struct chat *c)
@@ -131,11 +117,11 @@ uint64_t compact_tokens(uint64_t bytes, const struct gauge *g)
 	return tokens < MOST_TOKENS ? (uint64_t)tokens + 1 : (uint64_t)MOST_TOKENS;
 }
 
-static int cut_down(struct message *m, struct compacted *done, struct err *e)
+static void cut_down(struct message *m, struct compacted *done)
 {
-	struct text rest = { 0 };
 	size_t length = strlen(m->text);
 	size_t first = strcspn(m->text, "\n");
+	struct text rest = { 0 };
 
 	text_add(&rest, m->text, first);
 	text_printf(
@@ -143,41 +129,32 @@ static int cut_down(struct message *m, struct compacted *done, struct err *e)
 		"\n(The rest of this observation, %zu bytes, is left out to save room.)\n",
 		length - first);
 
-	int r = text_check(&rest, "the conversation", e);
-
 	m->observation = false;
-	if (r < 0 || rest.length >= length) { /* short as it is */
+	if (rest.failed || rest.length >= length) { /* short as it is */
 		text_free(&rest);
-		return r;
+		return;
 	}
 	free(m->text);
 	m->text = rest.bytes;
 	done->observations++;
 	done->bytes += length - rest.length;
-	return 0;
 }
 
-int compact_chat(struct chat *c, uint64_t target, const struct gauge *g,
-		 struct compacted *done, struct err *e)
+struct compacted compact_chat(struct chat *c, uint64_t target, const struct gauge *g)
 {
+	struct compacted done = { 0 };
 	uint64_t bytes = chat_bytes(c);
 	size_t last = c->count;
 
-	*done = (struct compacted){ 0 };
 	for (size_t i = 0; i < c->count; i++)
 		if (c->list[i].observation)
 			last = i;
 	for (size_t i = 0; i < last; i++) {
-		if (compact_tokens(bytes - done->bytes, g) <= target)
+		if (compact_tokens(bytes - done.bytes, g) <= target)
 			break;
-		if (!c->list[i].observation)
-			continue;
-
-		int r = cut_down(&c->list[i], done, e);
-
-		if (r < 0)
-			return r;
+		if (c->list[i].observation)
+			cut_down(&c->list[i], &done);
 	}
-	done->tokens = compact_tokens(bytes - done->bytes, g);
-	return 0;
+	done.tokens = compact_tokens(bytes - done.bytes, g);
+	return done;
 }

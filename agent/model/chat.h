@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "agent/model/reply.h"
-#include "init/err.h"
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
 
@@ -30,24 +29,19 @@ struct chat {
 /**
  * chat_add() - Add a message
  * @text:	Any bytes; what is no UTF-8 becomes U+FFFD
- *
- * Return: 0, or -E2BIG: more than a text can hold
  */
-int chat_add(struct chat *c, enum role role, const char *text, size_t length,
-	     struct err *e);
+void chat_add(struct chat *c, enum role role, const char *text, size_t length);
 
-/** chat_add_reply() - Add what the model said, its calls too; 0 or -E2BIG */
-int chat_add_reply(struct chat *c, const struct reply *reply, struct err *e);
+/** chat_add_reply() - Add what the model said, its calls too */
+void chat_add_reply(struct chat *c, const struct reply *reply);
 
 /**
  * chat_add_observation() - Add what became of the last reply
  *
  * Where it made calls, this is the result of the first; those of the others point to it,
  * for interfaces want one for each.
- *
- * Return: 0 or -E2BIG
  */
-int chat_add_observation(struct chat *c, const char *text, size_t length, struct err *e);
+void chat_add_observation(struct chat *c, const char *text, size_t length);
 
 /** chat_bytes() - Of all texts, and something for what is written around each */
 uint64_t chat_bytes(const struct chat *c);
@@ -85,9 +79,7 @@ uint64_t compact_tokens(uint64_t bytes, const struct gauge *g);
 /**
  * compact_chat() - Cut down observations, the oldest first, until it fits
  * @target:	Tokens to come down to
- * @done:	Overwritten
  *
- * Return: 0 (also where it still does not fit), or -E2BIG
+ * Return: what was cut down; it may still not fit
  */
-int compact_chat(struct chat *c, uint64_t target, const struct gauge *g,
-		 struct compacted *done, struct err *e);
+struct compacted compact_chat(struct chat *c, uint64_t target, const struct gauge *g);

@@ -2,7 +2,6 @@
 /*
  * fence.c - where a block of code begins and ends: see fence.h
  */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,8 +9,8 @@
 
 #define TAG_CLOSE "</execute_python>"
 #define KIND_WORDS 8
-#define WORD_BYTES 64
 #define VERSION "0123456789."
+#define WORD_ENDS " \t\r,:;}="
 
 /* the first word behind a fence, in any case, a version behind it left out */
 static const struct {
@@ -25,67 +24,50 @@ static const struct {
 	    "cmd" } },
 };
 
-static bool triple_at(const char *at, size_t left, char quote)
-{
-	return left >= 3 && at[0] == quote && at[1] == quote && at[2] == quote;
-}
-
-/* characters inside a string; returns how many were taken */
-static size_t in_string(struct pylex *lex, const char *at, size_t left)
-{
-	if (*at == '\\')
-		return 2;
-	if (lex->quote && triple_at(at, left, lex->quote)) {
-		lex->quote = 0;
-		return 3;
-	}
-	if (lex->one_line && *at == lex->one_line)
-		lex->one_line = 0;
-	return 1;
-}
-
-static size_t in_code(struct pylex *lex, const char *at, size_t left)
-{
-	bool triple = triple_at(at, left, *at);
-
-	if (*at != '\'' && *at != '"')
-		return 1;
-	*(triple ? &lex->quote : &lex->one_line) = *at;
-	return triple ? 3 : 1;
-}
-
 bool pylex_line(struct pylex *lex, const char *line, size_t length)
 {
 	size_t i = 0;
 
 	while (i < length) {
-		bool inside = lex->quote || lex->one_line;
+		char c = line[i];
+		bool triple = length - i >= 3 && line[i + 1] == c && line[i + 2] == c;
 
-		if (!inside && (line[i] == '#' || line[i] == '\0'))
+		if (!lex->quote && (c == '#' || c == '\0'))
 			break; /* a comment; a NUL is for Python to refuse */
-		i += (inside ? in_string : in_code)(lex, line + i, length - i);
+		if (!lex->quote && (c == '\'' || c == '"')) {
+			*lex = (struct pylex){ c, triple };
+			i += triple ? 3 : 1;
+		} else if (lex->quote == c && lex->triple <= triple) {
+			lex->quote = 0;
+			i += lex->triple ? 3 : 1;
+		} else {
+			i += lex->quote && c == '\\' ? 2 : 1;
+		}
 	}
 	/* only a backslash at its end, which takes the newline with it, carries it on */
-	if (i <= length)
-		lex->one_line = 0;
-	return lex->quote != 0;
+	if (i <= length && !lex->triple)
+		lex->quote = 0;
+	return lex->quote && lex->triple;
 }
 
-size_t fence_indent(struct span s, size_t from)
+/* how many of these characters there are at @from */
+static size_t run(struct span s, size_t from, const char *of)
 {
 	size_t n = 0;
 
-	while (from + n < s.length && (s.at[from + n] == ' ' || s.at[from + n] == '\t'))
+	while (from + n < s.length && s.at[from + n] && strchr(of, s.at[from + n]))
 		n++;
 	return n;
 }
 
+size_t fence_indent(struct span s, size_t from)
+{
+	return run(s, from, " \t");
+}
+
 bool fence_blank(struct span s)
 {
-	for (size_t i = 0; i < s.length; i++)
-		if (!strchr(" \t\r\n\f\v", s.at[i]) || !s.at[i])
-			return false;
-	return true;
+	return run(s, 0, " \t\r\n\f\v") == s.length;
 }
 
 bool fence_begins(struct span s, const char *with)
@@ -111,36 +93,34 @@ void fence_copy(struct span lines, size_t indent, struct text *to)
 /* "- ", "* ", "12. ": how many columns a list bullet takes at @from */
 static size_t bullet(struct span s, size_t from)
 {
-	size_t at = from, gap;
+	size_t digits = run(s, from, "0123456789");
+	size_t at = from + digits;
 
-	while (at < s.length && s.at[at] >= '0' && s.at[at] <= '9')
-		at++;
-	if (at >= s.length || !s.at[at] || !strchr(at > from ? ".)" : "-*+", s.at[at]))
+	if (!run(s, at, digits ? ".)" : "-*+"))
 		return 0;
 	at++;
-	gap = fence_indent(s, at);
+
+	size_t gap = fence_indent(s, at);
+
 	return gap ? at + gap - from : 0;
 }
 
 static enum block_kind kind_of(struct span info)
 {
-	char text[WORD_BYTES];
-	char *word = text; /* in "{.python}", "{python}", too */
+	/* in "{.python}", "{python}", too */
+	struct span word = span_skip(info, run(info, 0, " \t{."));
 
-	info = span_skip(info, fence_indent(info, 0));
-	(void)snprintf(text, sizeof(text), "%.*s",
-		       (int)(info.length < WORD_BYTES ? info.length : WORD_BYTES),
-		       info.at);
-	word += strspn(word, " \t{.");
-	word[strcspn(word, " \t\r,:;}=")] = '\0';
-	if (!*word)
+	if (!word.length || strchr(WORD_ENDS, word.at[0]))
 		return BLOCK_PLAIN;
-	for (char *end = strchr(word, '\0'); end > word && strchr(VERSION, end[-1]);)
-		*--end = '\0'; /* "python3.11" */
 	for (size_t i = 0; i < COUNT(kinds); i++)
-		for (size_t k = 0; k < KIND_WORDS && kinds[i].words[k]; k++)
-			if (strcasecmp(kinds[i].words[k], word) == 0)
+		for (size_t k = 0; k < KIND_WORDS && kinds[i].words[k]; k++) {
+			size_t end = strlen(kinds[i].words[k]);
+
+			end += run(word, end, VERSION); /* "python3.11" */
+			if (fence_begins(word, kinds[i].words[k]) &&
+			    (end == word.length || strchr(WORD_ENDS, word.at[end])))
 				return kinds[i].kind;
+		}
 	return BLOCK_OTHER;
 }
 
@@ -153,20 +133,17 @@ bool fence_opens(struct span line, struct block *b)
 		return true;
 	}
 	at += bullet(line, at);
-	if (at >= line.length || (line.at[at] != '`' && line.at[at] != '~'))
-		return false;
 
-	size_t count = 0;
+	size_t ticks = run(line, at, "`");
+	size_t count = ticks ? ticks : run(line, at, "~");
 
-	while (at + count < line.length && line.at[at + count] == line.at[at])
-		count++;
 	if (count < 3)
 		return false;
 
 	struct span info = span_skip(line, at + count);
 
 	/* "```x = 1```" on one line is code in a sentence, not a block */
-	if (line.at[at] == '`' && memchr(info.at, '`', info.length))
+	if (ticks && memchr(info.at, '`', info.length))
 		return false;
 	*b = (struct block){ kind_of(info), line.at[at], count, at };
 	return true;
@@ -176,13 +153,10 @@ bool fence_opens(struct span line, struct block *b)
 static bool fence_closes(struct span line, const struct block *b)
 {
 	size_t at = fence_indent(line, 0);
-	size_t count = 0;
+	size_t count = run(line, at, b->mark == '`' ? "`" : "~");
 
-	if (at > b->indent + 3)
-		return false;
-	while (at + count < line.length && line.at[at + count] == b->mark)
-		count++;
-	return count >= b->mark_count && fence_blank(span_skip(line, at + count));
+	return at <= b->indent + 3 && count >= b->mark_count &&
+	       fence_blank(span_skip(line, at + count));
 }
 
 /* up to the fence's end; false where there is none: then the block is all the rest */
@@ -190,36 +164,26 @@ static bool fence_end(struct span *from, const struct block *b, bool *follow_str
 		      struct span *body)
 {
 	struct span rest = *from;
-	/* body up to the first end, in a string or not */
-	struct span first = { NULL, 0 };
-	struct span after_first = { NULL, 0 };
 	struct pylex lex = { 0 };
-	bool follow = *follow_strings && b->kind != BLOCK_OTHER;
-	bool in_string = false;
+	bool in_string = false, passed = false;
 
 	while (rest.length) {
 		const char *start = rest.at;
 		struct span line = span_line(&rest);
+		bool closes = fence_closes(line, b);
 
-		if (fence_closes(line, b)) {
+		if (closes && !in_string) {
 			*body = (struct span){ from->at, (size_t)(start - from->at) };
-			if (!in_string) {
-				*from = rest;
-				return true;
-			}
-			if (!first.at) {
-				first = *body;
-				after_first = rest;
-			}
+			*from = rest;
+			return true;
 		}
-		if (follow)
+		passed |= closes;
+		if (*follow_strings && b->kind != BLOCK_OTHER)
 			in_string = pylex_line(&lex, line.at, line.length);
 	}
-	if (first.at) {
+	if (passed) { /* once for all of a reply: from here on it cannot be passed */
 		*follow_strings = false;
-		*body = first;
-		*from = after_first;
-		return true;
+		return fence_end(from, b, follow_strings, body);
 	}
 	*body = *from;
 	*from = (struct span){ rest.at, 0 };
@@ -232,7 +196,7 @@ static bool ends_in_mark(struct span *body, const struct block *b)
 {
 	size_t end = body->length, count = 0;
 
-	while (end && strchr(" \t\r\n", body->at[end - 1]) && body->at[end - 1])
+	while (end && fence_blank((struct span){ body->at + end - 1, 1 }))
 		end--;
 	while (count < b->mark_count && count < end &&
 	       body->at[end - 1 - count] == b->mark)

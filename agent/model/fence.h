@@ -16,8 +16,8 @@
 
 /* just enough of Python's lexer, strings and comments; zeroed before the first line */
 struct pylex {
-	char quote;    /* of the open triple-quoted string, 0 outside */
-	char one_line; /* of a one-line string that a backslash carries on, or 0 */
+	char quote;  /* of the string that is open; 0 outside */
+	bool triple; /* it is a triple-quoted one; else a backslash carries it on */
 };
 
 /**

@@ -44,14 +44,15 @@ int model_open(struct model *m, const char *name, const struct model_plan *plan,
 			m->provider->name);
 	if (!served && !*m->script.path)
 		return err_say(e, EINVAL, "--model: give %s:FILE", m->provider->name);
-	if (!served && (plan->base_url || plan->key_file))
+	if (!served && (plan->base_url || plan->key_file || plan->header_file))
 		return err_say(
 			e, EINVAL,
 			"%s: is for a model on a server, and '%s' is not on one: leave it out",
-			plan->base_url ? "--base-url" : "--key-file", m->provider->name);
-	if ((served ? server_open : scripted_open)(m, e) < 0)
-		return -e->errnum;
-	return text_check(&m->label, "the model's name", e);
+			plan->base_url   ? "--base-url"
+			: plan->key_file ? "--key-file"
+					 : "--header-file",
+			m->provider->name);
+	return (served ? server_open : scripted_open)(m, e);
 }
 
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
@@ -62,8 +63,6 @@ int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	reply_begin(reply);
 	r = m->provider->dialect ? server_ask(m, chat, deadline_ms, reply, e)
 				 : scripted_ask(m, chat, reply, e);
-	if (r == 0)
-		r = text_check(&reply->text, "the model's reply", e);
 	if (r < 0)
 		return r;
 	reply_end(reply, &m->serial);

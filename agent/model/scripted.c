@@ -42,22 +42,16 @@
 #define TURN "--- turn"
 #define CUT_OFF "finish: length"
 
-/* takes a word off a line's beginning; false where it does not begin so */
-static bool skip(struct span *line, const char *word)
+/* the next line begins so; gets what is behind that in it */
+static bool next_is(const struct script *s, const char *word, struct span *behind)
 {
+	struct span rest = s->rest, line = span_line(&rest);
 	size_t n = strlen(word);
 
-	if (line->length < n || memcmp(line->at, word, n) != 0)
+	if (line.length < n || memcmp(line.at, word, n) != 0)
 		return false;
-	*line = span_skip(*line, n);
+	*behind = span_skip(line, n);
 	return true;
-}
-
-static struct span peek(const struct script *s)
-{
-	struct span rest = s->rest;
-
-	return span_line(&rest);
 }
 
 static struct span next_line(struct script *s)
@@ -69,13 +63,14 @@ static struct span next_line(struct script *s)
 /* a turn's line is next, or the end */
 static bool at_turn(const struct script *s)
 {
-	struct span line = peek(s);
+	struct span behind;
 
-	return !s->rest.length || (skip(&line, TURN) && fence_blank(line));
+	return !s->rest.length || (next_is(s, TURN, &behind) && fence_blank(behind));
 }
 
-static int read_script(struct script *s, struct err *e)
+int scripted_open(struct model *m, struct err *e)
 {
+	struct script *s = &m->script;
 	int r;
 
 	s->text.max = SCRIPT_MAX;
@@ -87,16 +82,6 @@ static int read_script(struct script *s, struct err *e)
 	    !utf8_valid(s->rest.at, s->rest.length))
 		return err_say(e, EILSEQ, "--model: the script %s is not UTF-8 text",
 			       s->path);
-	return 0;
-}
-
-int scripted_open(struct model *m, struct err *e)
-{
-	struct script *s = &m->script;
-	int r = read_script(s, e);
-
-	if (r < 0)
-		return r;
 	while (!at_turn(s)) {
 		struct span line = next_line(s);
 
@@ -136,23 +121,20 @@ static int expect(const struct script *s, const struct chat *chat, struct span t
 static int look_at_header(const struct script *s, const struct chat *chat,
 			  struct reply *reply, struct err *e)
 {
-	struct span line = peek(s);
-	struct span rest = line;
+	struct span rest;
+	cleanup_text struct text name = { 0 };
 
-	if (skip(&rest, CUT_OFF) && !rest.length) {
+	if (next_is(s, CUT_OFF, &rest) && !rest.length) {
 		reply->finish = FINISH_LENGTH;
 		return 1;
 	}
-	rest = line;
-	if (skip(&rest, "call: ") && rest.length) {
-		cleanup_text struct text name = { 0 };
-
+	if (next_is(s, "call: ", &rest) && rest.length) {
 		text_add(&name, rest.at, rest.length);
 		call_name(reply_call(reply, 0, ""), text_string(&name));
 		return 1;
 	}
-	rest = line;
-	return skip(&rest, "expect: ") && rest.length ? expect(s, chat, rest, e) : 0;
+	return next_is(s, "expect: ", &rest) && rest.length ? expect(s, chat, rest, e)
+							    : 0;
 }
 
 int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,
@@ -182,12 +164,10 @@ int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,
 	if (!text.length)
 		return err_say(e, EINVAL, "%s:%zu: this turn has no text", s->path,
 			       turn_line);
-	if (reply->call_count) {
-		text_add(&reply->calls[0].arguments, text.at, text.length);
-	} else {
-		text_add(&reply->text, text.at, text.length);
+	text_add(reply->call_count ? &reply->calls[0].arguments : &reply->text, text.at,
+		 text.length);
+	if (!reply->call_count)
 		text_puts(&reply->text, "\n");
-	}
 	s->turn++;
 	return 0;
 }

@@ -5,9 +5,8 @@
  * Theory of operation
  *   A question is written once and posted; the answer comes as a stream of events, or
  *   from servers that do not stream as one body. What can go wrong is told in one line
- *   each; what may pass by waiting is tried again (retry.h), as long as tries and the
- *   wall budget last. An answer that broke off is thrown away as a whole: half an answer
- *   is none.
+ *   each; what may pass by waiting is tried again, as long as tries and the wall budget
+ *   last. An answer that broke off is thrown away as a whole: half an answer is none.
  *
  *   The key is in the model client (client.h), which posts, and overwrites the key in
  *   what a server sends: some quote it in their errors. Where it comes in pieces, one an
@@ -19,6 +18,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -29,22 +29,26 @@
 #include "agent/key/client.h"
 #include "agent/model/model.h"
 #include "agent/model/response.h"
-#include "agent/model/retry.h"
+
+#define LONGEST_WAIT 40 /* times the first one */
+
+/* as often as it stands there */
+static void cut_end(char *url, const char *end)
+{
+	size_t more = strlen(end);
+
+	for (size_t n = strlen(url); n > more && strcmp(url + n - more, end) == 0;
+	     n -= more)
+		url[n - more] = '\0';
+}
 
 /* the client says what it has no use for: a bad key, an address that is none */
-int server_open(struct model *m, struct err *e)
+static int open_client(struct model *m, struct err *e)
 {
 	const struct provider *from = m->provider;
 	const struct model_plan *p = m->plan;
 	cleanup_text struct text url = { 0 };
 
-	if (!p->model_name)
-		return err_say(e, EINVAL,
-			       "--model %s: which model? give --model-name NAME",
-			       from->name);
-	m->base_url = memory_string(p->base_url ? p->base_url : from->base_url);
-	for (size_t n = strlen(m->base_url); n && m->base_url[n - 1] == '/'; n--)
-		m->base_url[n - 1] = '\0';
 	text_printf(&url, "%s%s", m->base_url, from->dialect->path);
 
 	const struct client_plan plan = {
@@ -52,12 +56,17 @@ int server_open(struct model *m, struct err *e)
 			   .key_prefix = from->dialect->key_prefix,
 			   .header = from->dialect->header },
 		.key_file = p->key_file,
+		.header_file = p->header_file,
 		.key_variable = from->key_variable,
 		.required = p->require_confinement,
 	};
 
-	if (text_check(&url, "the model's address", e) < 0 ||
-	    client_open(&m->client, &plan, p->stop, e) < 0)
+	if (!strstr(m->base_url, "://"))
+		return err_say(
+			e, EINVAL,
+			"--base-url: '%.200s' does not begin with http:// or https://: write https://%.200s",
+			m->base_url, m->base_url);
+	if (client_open(&m->client, &plan, p->stop, e) < 0)
 		return -e->errnum;
 	if (!m->client->hello.has_key && from->key_variable &&
 	    strncmp(m->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) ==
@@ -66,10 +75,38 @@ int server_open(struct model *m, struct err *e)
 			e, EINVAL,
 			"--model %s: no key; set STEPJAIL_API_KEY or %s, or give --key-file FILE",
 			from->name, from->key_variable);
+	return 0;
+}
+
+int server_open(struct model *m, struct err *e)
+{
+	const struct provider *from = m->provider;
+	const struct model_plan *p = m->plan;
+	/* as other programs that speak to OpenAI's have it */
+	const char *variable = !p->base_url && strcmp(from->name, "openai") == 0
+				       ? getenv("OPENAI_BASE_URL")
+				       : NULL;
+
+	if (!p->model_name)
+		return err_say(e, EINVAL,
+			       "--model %s: which model? give --model-name NAME",
+			       from->name);
+	if (variable && !*variable)
+		variable = NULL;
+	m->base_url = memory_string(variable      ? variable
+				    : p->base_url ? p->base_url
+						  : from->base_url);
+	cut_end(m->base_url, "/");
+	cut_end(m->base_url, from->dialect->path); /* it is added here */
+	cut_end(m->base_url, "/");
+	if (open_client(m, e) < 0)
+		return variable && e->errnum != EINTR ? err_within(e, "OPENAI_BASE_URL: ")
+						      : -e->errnum;
 	text_puts(&m->label, "model: ");
 	escape_line(&m->label, p->model_name, strlen(p->model_name));
 	text_puts(&m->label, " at ");
 	escape_line(&m->label, m->base_url, strlen(m->base_url));
+	text_puts(&m->label, variable ? " (OPENAI_BASE_URL)" : "");
 	return 0;
 }
 
@@ -136,6 +173,12 @@ static int refuse(struct turn *t, struct err *e)
 	enum fault fault = response_fault(root, t->answer.mask, &words);
 
 	t->facts.quota = fault == FAULT_QUOTA;
+	if (t->http.status == 404)
+		return err_say(
+			e, EPROTO,
+			"the model's server answered HTTP 404 to %.200s%s: is --model-name right, and --base-url, which ends before %s, as in https://api.openai.com/v1?%s",
+			t->model->base_url, t->model->provider->dialect->path,
+			t->model->provider->dialect->path, text_string(&words));
 	return err_say(
 		e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,
 		"the model's server answered HTTP %ld%s%s", t->http.status,
@@ -250,11 +293,34 @@ static int attempt(struct turn *t, struct err *e)
 	return r;
 }
 
+enum retry_answer retry_decide(const struct retry_facts *f, uint64_t *wait_ms)
+{
+	bool passes = f->status == 0 || f->status == 408 || f->status == 429 ||
+		      (f->status >= 500 && f->status <= 599);
+
+	uint64_t most_ms = LONGEST_WAIT * f->first_wait_ms;
+	uint64_t backoff_ms = f->first_wait_ms;
+
+	*wait_ms = 0;
+	if (!passes || f->quota)
+		return RETRY_NEVER;
+	if (f->attempt > f->retries)
+		return RETRY_WORN_OUT;
+	for (uint64_t i = 1; i < f->attempt && backoff_ms < most_ms; i++)
+		backoff_ms *= 2;
+	if (backoff_ms > most_ms)
+		backoff_ms = most_ms;
+	if (f->retry_after_ms)
+		*wait_ms = f->retry_after_ms + f->random % (f->retry_after_ms / 10 + 1);
+	else
+		*wait_ms = backoff_ms / 2 + f->random % (backoff_ms / 2 + 1);
+	return *wait_ms >= f->left_ms ? RETRY_NO_TIME : RETRY_YES;
+}
+
 static int give_up(enum retry_answer answer, const struct retry_facts *f,
 		   uint64_t wait_ms, struct err *e)
 {
 	const struct err why = *e;
-	char time[32];
 
 	if (answer == RETRY_WORN_OUT && f->attempt > 1)
 		return err_say(e, EPROTO,
@@ -263,7 +329,7 @@ static int give_up(enum retry_answer answer, const struct retry_facts *f,
 	if (answer == RETRY_NO_TIME)
 		return err_say(e, EPROTO,
 			       "%s (the next try would be in %s, after --wall-time)",
-			       why.text, units_say_time(wait_ms, time, sizeof(time)));
+			       why.text, units_say_time(wait_ms).text);
 	e->errnum = EPROTO;
 	return -EPROTO;
 }
@@ -277,7 +343,6 @@ static int try_all(struct turn *t, struct err *e)
 		cleanup_text struct text line = { 0 };
 		struct retry_facts *f = &t->facts;
 		uint64_t wait_ms;
-		char time[32];
 
 		*f = (struct retry_facts){ .attempt = f->attempt + 1,
 					   .retries = m->plan->retries,
@@ -301,8 +366,8 @@ static int try_all(struct turn *t, struct err *e)
 		if (answer != RETRY_YES)
 			return give_up(answer, f, wait_ms, e);
 		text_printf(&line, "%s; trying again in %s (%" PRIu64 " of %" PRIu64 ")",
-			    e->text, units_say_time(wait_ms, time, sizeof(time)),
-			    f->attempt, f->retries);
+			    e->text, units_say_time(wait_ms).text, f->attempt,
+			    f->retries);
 		m->plan->note(m->plan->arg, text_string(&line));
 		m->usage.retries++;
 		if (stop_sleep(m->plan->stop, wait_ms) < 0)

@@ -17,7 +17,7 @@ static const char *const names[] = { "think>", "thinking>", "reasoning>" };
 struct tag {
 	const char *name;
 	bool closing;
-	size_t length;
+	const char *end; /* behind it */
 };
 
 struct scan {
@@ -32,16 +32,13 @@ struct scan {
 /* a tag at the beginning of a text */
 static bool is_tag(struct span s, struct tag *tag)
 {
-	size_t at = 1;
+	bool closing = s.length > 1 && s.at[1] == '/';
+	struct span name = span_skip(s, 1 + closing);
 
-	if (s.length < 2 || s.at[0] != '<')
-		return false;
-	tag->closing = s.at[1] == '/';
-	at += tag->closing;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (fence_begins(span_skip(s, at), names[i])) {
-			tag->name = names[i];
-			tag->length = at + strlen(names[i]);
+	for (size_t i = 0; s.length && s.at[0] == '<' && i < COUNT(names); i++)
+		if (fence_begins(name, names[i])) {
+			*tag = (struct tag){ names[i], closing,
+					     name.at + strlen(names[i]) };
 			return true;
 		}
 	return false;
@@ -57,8 +54,8 @@ static const char *find_tag(struct span s, const char *closes, struct tag *tag)
 			continue;
 		if (closes && tag->closing && tag->name == closes)
 			return at;
-		if (!closes && (at == s.at || at[-1] != '`' || at + tag->length == end ||
-				at[tag->length] != '`'))
+		if (!closes &&
+		    (at == s.at || at[-1] != '`' || tag->end == end || *tag->end != '`'))
 			return at;
 	}
 	return NULL;
@@ -105,11 +102,9 @@ static struct span behind_last(struct span s)
 		struct span line = span_line(&s);
 		struct tag tag;
 
-		if (begins_with_tag(line, &tag) && tag.closing) {
-			const char *at = line.at + fence_indent(line, 0) + tag.length;
-
-			last = (struct span){ at, (size_t)(s.at - at) + s.length };
-		}
+		if (begins_with_tag(line, &tag) && tag.closing)
+			last = (struct span){ tag.end,
+					      (size_t)(s.at - tag.end) + s.length };
 	}
 	return last;
 }
@@ -180,7 +175,7 @@ static void take_line(struct scan *s, struct span line)
 		return;
 	}
 	s->found = true;
-	behind = at + tag.length;
+	behind = tag.end;
 	if (tag.closing) {
 		disown(s, line.at, at);
 	} else {
@@ -189,7 +184,7 @@ static void take_line(struct scan *s, struct span line)
 		text_add(&s->kept, line.at, (size_t)(at - line.at));
 		at = find_tag(inner, tag.name, &tag);
 		add_thought(s, behind, at ? at : end);
-		behind = at ? at + tag.length : end;
+		behind = at ? tag.end : end;
 		if (s->kept.length && s->kept.bytes[s->kept.length - 1] != '\n')
 			text_puts(&s->kept, "\n");
 	}

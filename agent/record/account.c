@@ -2,7 +2,6 @@
 /*
  * account.c - a transcript, told to a person: see account.h
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/json.h"
@@ -103,7 +102,7 @@ static void show_begin(struct show *s, const cJSON *line)
 	uint32_t step = 0;
 
 	(void)json_u32(line, "step", &step);
-	show_code(s, step, 0, code, kept);
+	show_code(s, step, 0, code, kept, false);
 	if (code[kept])
 		show_note(s, "the rest of its code is not shown here");
 }

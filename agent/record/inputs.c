@@ -18,8 +18,7 @@ static void add_path(cJSON *o, const char *name, const char *path)
 	record_string(o, name, text_string(&whole), whole.length);
 }
 
-/* what came by a pipe (@stream, else -1) has no path but its name */
-static int tell(cJSON *o, const char *path, const char *name, int stream,
+int inputs_file(cJSON *o, const char *path, const char *name, int stream,
 		struct stop *stop, struct err *e)
 {
 	char hex[DIGEST_HEX];
@@ -39,12 +38,6 @@ static int tell(cJSON *o, const char *path, const char *name, int stream,
 	if (stream >= 0)
 		(void)cJSON_AddTrueToObject(o, "stream");
 	return 0;
-}
-
-int inputs_file(cJSON *o, const char *path, const char *name, struct stop *stop,
-		struct err *e)
-{
-	return tell(o, path, name, -1, stop, e);
 }
 
 cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
@@ -72,7 +65,7 @@ cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 		const struct input_file *f = &b->files[i];
 		int stream = f->stream ? b->puts[streams++].fd : -1;
 
-		r = tell(json_append(files), f->path, f->name, stream, stop, e);
+		r = inputs_file(json_append(files), f->path, f->name, stream, stop, e);
 	}
 	if (r == 0)
 		return given;

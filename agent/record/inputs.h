@@ -32,11 +32,13 @@ int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *by
 /**
  * inputs_file() - Tell of a file of the user's: path (absolute), name, bytes, sha256
  * @o:		Gets these
+ * @stream:	Where it came by a pipe, and has no path but its name, an fd that has all
+ *		of it; else -1
  *
  * Return: 0, or as inputs_digest()
  */
-int inputs_file(cJSON *o, const char *path, const char *name, struct stop *stop,
-		struct err *e);
+int inputs_file(cJSON *o, const char *path, const char *name, int stream,
+		struct stop *stop, struct err *e);
 
 /**
  * inputs_record() - The jail's options and files as an object

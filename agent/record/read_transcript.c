@@ -15,9 +15,8 @@
 #include "agent/record/transcript.h"
 #include "init/io.h"
 
-#define PIECE_BYTES ((size_t)65536)
-
-/* who takes the lines, and the one that has begun */
+/* who takes the lines, and the one that has begun. No line is read behind one that
+ * does not fit: r->why is filled then */
 struct reader {
 	struct read_transcript *r;
 	read_transcript_take *take;
@@ -80,38 +79,35 @@ static void count_step(struct read_transcript *r, const char *event, const cJSON
 	r->cut_off += json_string(line, "ended_by") ? 1 : 0;
 }
 
-/* 0, or -errno of take; a line that does not fit is in r->end */
+/* 0, or -errno of take */
 static int take_line(struct reader *reader, struct err *e)
 {
 	struct read_transcript *r = reader->r;
 	const struct text *line = &reader->line;
 	struct chain next = r->chain;
-	int s = chain_check(&next, text_string(line), line->length, &r->why);
+	cleanup_json cJSON *root = NULL;
+	const char *event;
 
-	if (s == 0 && json_crowded(line->bytes, line->length))
-		s = err_say(&r->why, EBADMSG, "it has more than %d values",
-			    JSON_VALUES_MAX);
-
-	cJSON *root = s < 0 ? NULL : json_parse(line->bytes, line->length);
-	const char *event = json_text(root, "event");
-
-	if (s < 0 || check_event(r, next.lines, event) < 0) {
-		r->end = READ_TRANSCRIPT_CHANGED;
-		s = 0;
-	} else {
-		r->chain = next;
-		if (next.lines == 1)
-			(void)json_u32(root, "format", &r->format);
-		if (r->format < RECORD_FORMAT)
-			renew_names(event, root);
-		count_step(r, event, root);
-		if (strcmp(event, "end") == 0)
-			r->end = READ_TRANSCRIPT_WHOLE;
-		if (reader->take)
-			s = reader->take(reader->arg, event, root, e);
+	if (chain_check(&next, text_string(line), line->length, &r->why) < 0)
+		return 0;
+	if (json_crowded(line->bytes, line->length)) {
+		(void)err_say(&r->why, EBADMSG, "it has more than %d values",
+			      JSON_VALUES_MAX);
+		return 0;
 	}
-	cJSON_Delete(root);
-	return s;
+	root = json_parse(line->bytes, line->length);
+	event = json_text(root, "event");
+	if (check_event(r, next.lines, event) < 0)
+		return 0;
+	r->chain = next;
+	if (next.lines == 1)
+		(void)json_u32(root, "format", &r->format);
+	if (r->format < RECORD_FORMAT)
+		renew_names(event, root);
+	count_step(r, event, root);
+	if (strcmp(event, "end") == 0)
+		r->end = READ_TRANSCRIPT_WHOLE;
+	return reader->take ? reader->take(reader->arg, event, root, e) : 0;
 }
 
 /* the file's last bytes, without a newline: a line that was being written? */
@@ -135,48 +131,33 @@ static void look_at_rest(struct read_transcript *r, const struct text *rest)
 		if (iscntrl((unsigned char)rest->bytes[i]))
 			wrong = "it holds control bytes";
 	r->half = true;
-	if (!wrong)
-		return;
-	r->end = READ_TRANSCRIPT_CHANGED;
-	(void)err_say(&r->why, EBADMSG, "%s", wrong);
+	if (wrong)
+		(void)err_say(&r->why, EBADMSG, "%s", wrong);
 }
 
-static int take_piece(struct reader *reader, const char *bytes, size_t length,
-		      struct err *e)
+static int take_byte(struct reader *reader, char byte, struct err *e)
 {
-	struct read_transcript *r = reader->r;
 	struct text *line = &reader->line;
 	int s = 0;
 
-	while (s == 0 && length && r->end != READ_TRANSCRIPT_CHANGED) {
-		const char *end = memchr(bytes, '\n', length);
-		size_t piece = end ? (size_t)(end - bytes) : length;
-
-		text_add(line, bytes, piece);
-		if (line->failed) {
-			(void)err_say(
-				&r->why, E2BIG,
-				"it is longer than the %zu MiB that a line may have",
-				line->max >> 20);
-			r->end = READ_TRANSCRIPT_CHANGED;
-			return 0;
-		}
-		if (end) {
-			s = take_line(reader, e);
-			text_clear(line);
-		}
-		piece += end ? 1 : 0;
-		bytes += piece;
-		length -= piece;
+	if (byte == '\n') {
+		s = take_line(reader, e);
+		text_clear(line);
+		return s;
 	}
-	return s;
+	text_add(line, &byte, 1);
+	if (line->failed)
+		(void)err_say(&reader->r->why, E2BIG,
+			      "it is longer than the %zu MiB that a line may have",
+			      line->max >> 20);
+	return 0;
 }
 
 int read_transcript_run(int fd, read_transcript_take *take, void *arg,
 			struct read_transcript *r, struct err *e)
 {
 	struct reader reader = { r, take, arg, { .max = TRANSCRIPT_LINE_MAX } };
-	char bytes[PIECE_BYTES];
+	char bytes[65536];
 	ssize_t n = 0;
 	int s = 0;
 
@@ -184,13 +165,16 @@ int read_transcript_run(int fd, read_transcript_take *take, void *arg,
 	chain_begin(&r->chain);
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return err_set(e, errno, "the transcript");
-	while (s == 0 && r->end != READ_TRANSCRIPT_CHANGED &&
+	while (s == 0 && !r->why.errnum &&
 	       (n = io_read_all(fd, bytes, sizeof(bytes))) > 0)
-		s = take_piece(&reader, bytes, (size_t)n, e);
+		for (ssize_t i = 0; s == 0 && !r->why.errnum && i < n; i++)
+			s = take_byte(&reader, bytes[i], e);
 	if (n < 0)
 		s = err_set(e, (int)-n, "the transcript");
-	if (s == 0 && r->end != READ_TRANSCRIPT_CHANGED && reader.line.length)
+	if (s == 0 && !r->why.errnum && reader.line.length)
 		look_at_rest(r, &reader.line);
+	if (r->why.errnum)
+		r->end = READ_TRANSCRIPT_CHANGED;
 	text_free(&reader.line);
 	r->steps += r->begun;
 	return s;

@@ -36,17 +36,27 @@ static const char *const media_states[] = {
 	[MEDIA_TOO_BIG] = "too-big",
 };
 
+static cJSON *mended(const char *bytes, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+
+	utf8_mend(&text, bytes, length);
+	return cJSON_CreateString(text_string(&text));
+}
+
 void record_string(cJSON *object, const char *name, const char *bytes, size_t length)
 {
-	cleanup_text struct text mended = { 0 };
-
-	utf8_mend(&mended, bytes, length);
-	(void)cJSON_AddStringToObject(object, name, text_string(&mended));
+	(void)cJSON_AddItemToObject(object, name, mended(bytes, length));
 }
 
 void record_text(cJSON *object, const char *name, const struct text *text)
 {
 	record_string(object, name, text_string(text), text->length);
+}
+
+static void add_count(cJSON *o, const char *name, uint64_t count)
+{
+	(void)cJSON_AddNumberToObject(o, name, (double)count);
 }
 
 /* the kept part of a stream, its size, and how much of it is left out */
@@ -62,8 +72,8 @@ static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 	record_text(one, "head", &head);
 	if (cut)
 		record_text(one, "tail", &tail);
-	(void)cJSON_AddNumberToObject(one, "bytes", (double)clip->total);
-	(void)cJSON_AddNumberToObject(one, "left_out", (double)cut);
+	add_count(one, "bytes", clip->total);
+	add_count(one, "left_out", cut);
 	(void)cJSON_AddStringToObject(one, "sha256", digest);
 }
 
@@ -80,7 +90,7 @@ static cJSON *media_json(const struct media_list *l)
 		(void)cJSON_AddStringToObject(o, "kind", media_forms[m->head.kind].name);
 		(void)cJSON_AddStringToObject(o, "from", media_froms[m->head.from]);
 		(void)cJSON_AddStringToObject(o, "state", media_states[m->state]);
-		(void)cJSON_AddNumberToObject(o, "bytes", (double)m->head.bytes);
+		add_count(o, "bytes", m->head.bytes);
 		if (m->state == MEDIA_WHOLE)
 			(void)cJSON_AddStringToObject(o, "sha256", m->sha256);
 		if (m->name.length)
@@ -145,10 +155,9 @@ static void add_run(cJSON *o, const struct step *step)
 	add_word(o, "ended_by", ended_by(step));
 	add_word(o, "limit", f->limit);
 	(void)cJSON_AddStringToObject(o, "words", text_string(&words));
-	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)step->wall_ms);
-	(void)cJSON_AddNumberToObject(o, "cpu_ms", (double)step->cpu_ms);
-	(void)cJSON_AddNumberToObject(o, "memory_peak_bytes",
-				      (double)step->memory_peak_bytes);
+	add_count(o, "wall_ms", step->wall_ms);
+	add_count(o, "cpu_ms", step->cpu_ms);
+	add_count(o, "memory_peak_bytes", step->memory_peak_bytes);
 	(void)cJSON_AddNumberToObject(o, "strays", step->strays);
 	for (size_t i = 0; i < RECORD_STREAMS; i++)
 		add_clip(o, record_streams[i].name,
@@ -157,23 +166,12 @@ static void add_run(cJSON *o, const struct step *step)
 		(void)cJSON_AddItemToObject(o, "media", media_json(step->media));
 }
 
-cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms)
-{
-	cJSON *o = cJSON_CreateObject();
-
-	(void)cJSON_AddNumberToObject(o, "step", (double)number);
-	record_text(o, "code", code);
-	if (cpu_ms)
-		(void)cJSON_AddNumberToObject(o, "cpu_limit_ms", (double)cpu_ms);
-	return o;
-}
-
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
 		   const struct text *observation)
 {
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddNumberToObject(o, "step", (double)number);
+	add_count(o, "step", number);
 	if (code)
 		record_text(o, "code", code);
 	else if (!step)
@@ -185,6 +183,15 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 	return o;
 }
 
+cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms)
+{
+	cJSON *o = record_step(number, code, NULL, NULL);
+
+	if (cpu_ms)
+		add_count(o, "cpu_limit_ms", cpu_ms);
+	return o;
+}
+
 /* what the model thought, where it told */
 static void add_reasoning(cJSON *object, const struct text *thought)
 {
@@ -192,7 +199,7 @@ static void add_reasoning(cJSON *object, const struct text *thought)
 		return;
 	record_string(object, "reasoning", thought->bytes,
 		      utf8_floor(thought->bytes, thought->length, REASONING_MAX));
-	(void)cJSON_AddNumberToObject(object, "reasoning_bytes", (double)thought->length);
+	add_count(object, "reasoning_bytes", thought->length);
 }
 
 cJSON *record_reply(const struct reply *reply, const struct usage *usage)
@@ -219,19 +226,16 @@ cJSON *record_usage(const struct usage *usage)
 {
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddNumberToObject(o, "requests", (double)usage->requests);
-	(void)cJSON_AddNumberToObject(o, "retries", (double)usage->retries);
-	(void)cJSON_AddNumberToObject(o, "prompt_tokens", (double)usage->prompt_tokens);
-	(void)cJSON_AddNumberToObject(o, "completion_tokens",
-				      (double)usage->completion_tokens);
+	add_count(o, "requests", usage->requests);
+	add_count(o, "retries", usage->retries);
+	add_count(o, "prompt_tokens", usage->prompt_tokens);
+	add_count(o, "completion_tokens", usage->completion_tokens);
 	if (usage->cached_tokens)
-		(void)cJSON_AddNumberToObject(o, "cached_tokens",
-					      (double)usage->cached_tokens);
+		add_count(o, "cached_tokens", usage->cached_tokens);
 	if (usage->cache_write_tokens)
-		(void)cJSON_AddNumberToObject(o, "cache_write_tokens",
-					      (double)usage->cache_write_tokens);
+		add_count(o, "cache_write_tokens", usage->cache_write_tokens);
 	if (usage->judged)
-		(void)cJSON_AddNumberToObject(o, "judged", (double)usage->judged);
+		add_count(o, "judged", usage->judged);
 	return o;
 }
 
@@ -286,14 +290,6 @@ static struct {
 	char *const *argv;
 } origin;
 
-static void add_mended(cJSON *list, const char *word)
-{
-	cleanup_text struct text mended = { 0 };
-
-	utf8_mend(&mended, word, strlen(word));
-	(void)cJSON_AddItemToArray(list, cJSON_CreateString(text_string(&mended)));
-}
-
 void record_begin(char *const *argv)
 {
 	origin.argv = argv;
@@ -312,7 +308,7 @@ void record_origin(cJSON *o)
 	(void)cJSON_AddNumberToObject(o, "uid", origin.uid);
 	argv = cJSON_AddArrayToObject(o, "argv");
 	for (char *const *word = origin.argv; word && *word; word++)
-		add_mended(argv, *word);
+		(void)cJSON_AddItemToArray(argv, mended(*word, strlen(*word)));
 	(void)cJSON_AddStringToObject(o, "started", origin.started);
 }
 

@@ -7,7 +7,6 @@
 #include <cjson/cJSON.h>
 #include <stdint.h>
 
-#include "agent/base/clip.h"
 #include "agent/model/model.h"
 #include "agent/session/session.h"
 

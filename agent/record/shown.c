@@ -3,14 +3,12 @@
  * shown.c - what a step shows, kept in files: see shown.h
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/units.h"
-#include "agent/record/record.h"
 #include "agent/record/shown.h"
 #include "init/io.h"
 
@@ -122,12 +120,11 @@ static void say_where(const struct media_item *m, const struct media_item *befor
 {
 	cleanup_text struct text line = { 0 };
 	uint32_t width, height;
-	char size[32];
 
 	text_puts(&line, media_forms[m->head.kind].noun);
 	if (media_png_size(m, &width, &height))
 		text_printf(&line, ", %" PRIu32 " by %" PRIu32 " pixels", width, height);
-	text_printf(&line, ", %s: ", units_say_size(m->head.bytes, size, sizeof(size)));
+	text_printf(&line, ", %s: ", units_say_size(m->head.bytes).text);
 	if (m->saved.length)
 		text_puts(&line, text_string(&m->saved));
 	else if (m->unsaved.length)
@@ -147,17 +144,16 @@ static void say_where(const struct media_item *m, const struct media_item *befor
 static void say_missing(const struct media_item *m, struct show *to)
 {
 	cleanup_text struct text line = { 0 };
-	char size[32];
 
 	/* of what was left out the jail stops writing where it is too large */
 	text_printf(&line, "%s of %s%s is not shown: ", media_forms[m->head.kind].noun,
-		    units_say_size(m->head.bytes, size, sizeof(size)),
+		    units_say_size(m->head.bytes).text,
 		    m->state == MEDIA_ABSENT ? " or more" : "");
 	if (m->state == MEDIA_ABSENT)
 		text_puts(&line, "it is larger than the rest of --media-limit");
 	else if (m->state == MEDIA_TOO_BIG)
 		text_printf(&line, "%s is all that one step may show",
-			    units_say_size(MEDIA_STEP_BYTES, size, sizeof(size)));
+			    units_say_size(MEDIA_STEP_BYTES).text);
 	else
 		text_printf(&line, "it was cut off after %zu bytes", m->bytes.length);
 	show_note(to, text_string(&line));

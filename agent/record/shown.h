@@ -10,7 +10,6 @@
 #pragma once
 
 #include "agent/base/folder.h"
-#include "agent/cli/options.h"
 #include "agent/confine/confine.h"
 #include "agent/record/transcript.h"
 #include "agent/session/media.h"

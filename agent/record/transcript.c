@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -24,21 +23,22 @@
 static int make_path(struct transcript *t, const char *command, struct err *e)
 {
 	struct transcripts others;
-	struct err unheard;
+	struct err why;
 	char now[UNITS_UTC_BYTES];
 	cleanup_text struct text name = { 0 };
 
 	units_now_utc("%Y%m%dT%H%M%S", "", now);
 	text_printf(&name, "transcripts/%s-%s-%d.jsonl", command, now, (int)getpid());
 
-	cleanup_free char *path = path_of_state(text_string(&name));
+	cleanup_free char *path = path_of_state(text_string(&name), &why);
 
 	if (!path)
 		return err_say(
-			e, ENOENT,
-			"--transcript: HOME is not set; give --transcript FILE, or --transcript none to go without");
+			e, why.errnum,
+			"--transcript: %s; give --transcript FILE, or --transcript none to go without",
+			why.text);
 	text_puts(&t->path, path);
-	if (transcripts_find(&others, &unheard) == 0) {
+	if (transcripts_find(&others, NULL, &why) == 0) {
 		t->others = others.count;
 		t->others_bytes = others.bytes;
 	}
@@ -175,7 +175,6 @@ void transcript_show(const struct transcript *t, struct show *show)
 {
 	cleanup_text struct text line = { 0 };
 	uint64_t bytes = t->others_bytes + (uint64_t)t->bytes;
-	char size[32];
 
 	if (t->fd < 0 || !t->chain.lines)
 		return;
@@ -190,7 +189,7 @@ void transcript_show(const struct transcript *t, struct show *show)
 		&line,
 		"%" PRIu64
 		" transcripts hold %s; to remove old ones: stepjail-agent transcripts prune",
-		t->others + 1, units_say_size(bytes, size, sizeof(size)));
+		t->others + 1, units_say_size(bytes).text);
 	show_place(show, text_string(&line));
 }
 

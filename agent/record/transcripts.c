@@ -85,17 +85,16 @@ static int by_time(const void *a, const void *b)
 	return strcmp(other->name, one->name);
 }
 
-int transcripts_find(struct transcripts *t, struct err *e)
+int transcripts_find(struct transcripts *t, const char *folder, struct err *e)
 {
-	cleanup_free char *path = path_of_state("transcripts/");
+	cleanup_free char *path =
+		folder ? memory_string(folder) : path_of_state("transcripts/", e);
 	struct dirent **entries = NULL;
 	int count;
 
 	*t = TRANSCRIPTS_NONE;
 	if (!path)
-		return err_say(
-			e, ENOENT,
-			"transcripts: HOME is not set, so there is no folder of them");
+		return err_within(e, "transcripts: ");
 	path_absolute(path, &t->path);
 	t->fd = open(text_string(&t->path), FOLDER_FLAGS);
 	count = t->fd < 0 ? -1 : scandirat(t->fd, ".", &entries, is_named, NULL);
@@ -128,7 +127,7 @@ int transcripts_open_named(const char *operand, struct err *e)
 	int fd = -1;
 
 	if (!strchr(operand, '/') && access(operand, F_OK) < 0 &&
-	    transcripts_find(&t, &unheard) == 0) {
+	    transcripts_find(&t, NULL, &unheard) == 0) {
 		text_printf(&name, "%s.jsonl", operand);
 		fd = transcripts_open(&t, operand);
 		fd = fd < 0 ? transcripts_open(&t, text_string(&name)) : fd;

@@ -37,12 +37,13 @@ struct transcripts {
 /**
  * transcripts_find() - What is in the folder, the last written first
  * @t:		Overwritten; transcripts_free() in any case
+ * @folder:	Another one; or NULL
  *
- * The folder is made where it is missing.
+ * The agent's own folder is made where it is missing.
  *
  * Return: 0, or -errno with a line that names it
  */
-int transcripts_find(struct transcripts *t, struct err *e);
+int transcripts_find(struct transcripts *t, const char *folder, struct err *e);
 
 /**
  * transcripts_open() - Open one of them to read

@@ -20,6 +20,7 @@
 #include "init/io.h"
 
 #define HISTORY_LINES 1000
+#define PASTE_MS 30 /* between pieces of what is pasted */
 #define CTRL_D '\x04'
 
 static const char *prompt_of(EditLine *edit)
@@ -33,17 +34,7 @@ static const char *prompt_of(EditLine *edit)
 /* true when stdin has something, or its end; false when a signal came */
 static bool wait_for_input(struct lines *l)
 {
-	struct pollfd p[] = {
-		{ .fd = STDIN_FILENO, .events = POLLIN },
-		{ .fd = l->stop->fd, .events = POLLIN },
-	};
-
-	for (;;) {
-		if (stop_came(l->stop))
-			return false;
-		if (poll(p, 2, -1) > 0 && p[0].revents)
-			return true;
-	}
+	return stop_wait(l->stop, STDIN_FILENO, POLLIN, UINT64_MAX) == 0;
 }
 
 /* el_rfunc_t: one character, 0 at the end, -1 to give up */
@@ -82,10 +73,56 @@ static int next_char(EditLine *edit, wchar_t *c)
 	}
 }
 
+/* how far all of them go on as the first does, behind their first @begun bytes */
+static size_t common(const struct text *names, size_t begun)
+{
+	const char *first = text_string(names);
+	size_t length = strcspn(first, "\n");
+
+	for (const char *at = first; *at; at += strcspn(at, "\n") + 1)
+		while (strncmp(at, first, length) != 0)
+			length--;
+	return length - begun;
+}
+
+/* Tab */
+static unsigned char complete(EditLine *edit, int key)
+{
+	const LineInfo *info = el_line(edit);
+	size_t length = (size_t)(info->cursor - info->buffer);
+	cleanup_text struct text line = { 0 };
+	cleanup_text struct text names = { 0 };
+	struct lines *l = NULL;
+	size_t begun = 0, more;
+
+	(void)key;
+	(void)el_get(edit, EL_CLIENTDATA, &l);
+	text_add(&line, info->buffer, length);
+	if (strspn(text_string(&line), " \t") == length)
+		return el_insertstr(edit, "    ") < 0 ? CC_ERROR : CC_REFRESH;
+	l->complete(l->complete_arg, text_string(&line), length, &names);
+	if (!names.length)
+		return CC_ERROR;
+	while (begun < length && strchr(LINES_NAME_CHARS, line.bytes[length - begun - 1]))
+		begun++;
+	more = common(&names, begun);
+	text_clear(&line);
+	if (!more) {
+		for (char *at = names.bytes; (at = strchr(at, '\n'));)
+			*at = ' ';
+		text_printf(&line, "\n%s\n", names.bytes);
+		(void)!write(STDOUT_FILENO, text_string(&line), line.length);
+		return CC_REDISPLAY;
+	}
+	text_add(&line, names.bytes + begun, more);
+	return el_insertstr(edit, text_string(&line)) < 0 ? CC_ERROR : CC_REFRESH;
+}
+
 static void open_history(struct lines *l)
 {
 	HistEvent event;
-	cleanup_free char *path = path_of_state("history");
+	struct err unheard;
+	cleanup_free char *path = path_of_state("history", &unheard);
 	int fd;
 
 	if (!path)
@@ -116,6 +153,8 @@ static int open_editor(struct lines *l, bool keep, struct err *e)
 	(void)el_set(l->edit, EL_GETCFN, next_char);
 	/* for Ctrl-Z and the window's size; those that are blocked go to stop's fd */
 	(void)el_set(l->edit, EL_SIGNAL, 1);
+	(void)el_set(l->edit, EL_ADDFN, "complete", "names of the jail", complete);
+	(void)el_set(l->edit, EL_BIND, "^I", "complete", NULL);
 	(void)el_set(l->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	if (keep)
 		open_history(l);
@@ -166,6 +205,13 @@ int lines_read(struct lines *l, const char *prompt, struct text *line, struct er
 	int s = text_check(line, "the line", e);
 
 	return s < 0 ? s : 1;
+}
+
+bool lines_waiting(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&in, 1, PASTE_MS) > 0;
 }
 
 int lines_more(struct lines *l, size_t max, struct err *e)

@@ -12,7 +12,13 @@
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
 
+#define LINES_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
 struct lines {
+	/* Tab: adds names that the word before the cursor, behind its last point, may
+	 * become, each of LINES_NAME_CHARS and with a newline */
+	void (*complete)(void *arg, const char *line, size_t length, struct text *names);
+	void *complete_arg;
 	struct stop *stop;
 	EditLine *edit; /* NULL without a terminal */
 	History *history;
@@ -38,6 +44,9 @@ int lines_open(struct lines *l, bool keep, struct stop *stop, struct err *e);
  * -EINTR (another signal came), -E2BIG or -ENOMEM
  */
 int lines_read(struct lines *l, const char *prompt, struct text *line, struct err *e);
+
+/** lines_waiting() - True when more was typed already, or comes at once: it is pasted */
+bool lines_waiting(void);
 
 /**
  * lines_more() - Wait for more of a script, and read what is there, up to @max in all

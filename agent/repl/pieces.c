@@ -17,23 +17,10 @@ __asm__(".pushsection .rodata\n"
 	".popsection\n");
 extern const char pieces_source[];
 
-static int ask(struct session *s, const char *text, size_t length, bool script,
-	       struct text *marks, struct err *e)
-{
-	cleanup_text struct text code = { 0 };
-
-	text_printf(&code, "%s\nsay('", pieces_source);
-	text_base64(&code, text, length);
-	text_printf(&code, "', %s)\n", script ? "True" : "False");
-
-	int r = text_check(&code, "a script", e);
-
-	return r < 0 ? r : session_aside(s, code.bytes, code.length, marks, e);
-}
-
 int pieces_ask(struct session *s, const char *text, size_t length, bool script,
 	       struct text *marks, struct err *e)
 {
+	cleanup_text struct text code = { 0 };
 	size_t lines = 0;
 
 	for (size_t i = 0; i < length; i++)
@@ -41,8 +28,14 @@ int pieces_ask(struct session *s, const char *text, size_t length, bool script,
 	text_clear(marks);
 	marks->max = lines + 1;
 
-	int r = ask(s, text, length, script, marks, e);
+	text_printf(&code, "%s\nsay('", pieces_source);
+	text_base64(&code, text, length);
+	text_printf(&code, "', %s)\n", script ? "True" : "False");
 
+	int r = text_check(&code, "a script", e);
+
+	if (r == 0)
+		r = session_aside(s, code.bytes, code.length, marks, e);
 	if (r == 0 && (marks->failed || marks->length != lines + 1))
 		r = err_say(
 			e, EBADMSG,

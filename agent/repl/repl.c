@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * repl.c - a person's session: reading, running, and what is said of it. See repl.h; the
- * commands are in repl_command.c.
+ * commands are in repl_command.c, lines of a person in repl_typed.c.
  *
  * What the code prints goes to stdout and stderr as it comes, control characters escaped;
  * the agent's own words go to stderr.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,20 +22,9 @@
 #define LOST                                                                             \
 	"the session is lost, and your variables and files with it: this is a new one"
 
-void repl_say(struct repl *r, const char *fmt, ...)
-{
-	char line[ERR_TEXT_MAX];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, args);
-	va_end(args);
-	show_note(&r->show, line);
-}
-
 int repl_go_on(struct repl *r, struct err *e)
 {
-	repl_say(r, "%s", e->text);
+	show_say(&r->show, "%s", e->text);
 	r->status = 1;
 	if (r->session.open)
 		return 0;
@@ -45,7 +33,7 @@ int repl_go_on(struct repl *r, struct err *e)
 
 	repl_start(r);
 	if (s == 0)
-		repl_say(r, LOST);
+		show_say(&r->show, LOST);
 	return s;
 }
 
@@ -87,6 +75,10 @@ void repl_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 
 	if (r->muted && type != SESSION_TRACE)
 		return;
+	if (type == SESSION_TYPED) { /* the terminal has shown it, with its newline */
+		r->out.mid_line = r->err.mid_line = false;
+		return;
+	}
 	/* a text of its own begins a line, and display()'s ends one */
 	if (type == SESSION_RESULT || type == SESSION_TRACE || type == SESSION_SAID)
 		end_line(stream, &text);
@@ -128,7 +120,7 @@ static void say_verdict(struct repl *r, const struct verdict_facts *f)
 	bool kept = f->state == STATE_KEPT;
 	cleanup_text struct text cause = { 0 };
 
-	if (f->verdict == VERDICT_COMPLETED && kept)
+	if ((f->verdict == VERDICT_COMPLETED && kept) || r->exited)
 		return;
 	/* Ctrl-C has a traceback, too */
 	if ((f->verdict == VERDICT_EXCEPTION || f->verdict == VERDICT_CANCELLED) &&
@@ -136,20 +128,20 @@ static void say_verdict(struct repl *r, const struct verdict_facts *f)
 		return;
 	if (f->verdict == VERDICT_LAUNCHER_ERROR && kept) {
 		escape_name(&cause, f->reason, strlen(f->reason));
-		repl_say(r, "not run: %s", text_string(&cause));
+		show_say(&r->show, "not run: %s", text_string(&cause));
 		return;
 	}
 	text_printf(&cause, "%s: ", verdict_name(f->verdict));
 	verdict_cause(f, &cause);
 	if (kept)
-		repl_say(r, "%s; your variables are kept", text_string(&cause));
+		show_say(&r->show, "%s; your variables are kept", text_string(&cause));
 	else if (f->state == STATE_ROLLED_BACK)
-		repl_say(r,
+		show_say(&r->show,
 			 "%s; rolled back to state %" PRIu32
 			 ": your variables are as they were",
 			 text_string(&cause), r->session.state);
 	else
-		repl_say(r, "%s; " LOST, text_string(&cause));
+		show_say(&r->show, "%s; " LOST, text_string(&cause));
 }
 
 int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t state,
@@ -188,7 +180,14 @@ static int run_recorded(struct repl *r, const struct text *code, struct err *e)
 static int run_step(struct repl *r, const struct text *code, struct err *e)
 {
 	const struct verdict_facts *f = &r->step.facts;
+	cleanup_text struct text last = { 0 };
 
+	/* lines that are typed already may be the next statements */
+	r->asks = r->asks || strstr(text_string(code), "input") ||
+		  strstr(text_string(code), "stdin") ||
+		  strstr(text_string(code), "breakpoint");
+	if (r->asks && r->lines.edit && !lines_waiting())
+		r->session.serve.typed_fd = STDIN_FILENO;
 	r->muted = false;
 	r->out = r->err = (struct stream){ 0 };
 
@@ -201,17 +200,24 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	if (s < 0)
 		return s;
 	shown_show(&r->session.media, &r->show);
+	/* exit(), quit(), sys.exit(): unlike with os._exit() the process stays */
+	r->exited = r->quitting = f->verdict == VERDICT_EXITED && f->state == STATE_KEPT;
 	say_verdict(r, f);
 	show_refused(&r->show, r->step.violations, f->verdict == VERDICT_VIOLATION);
+	clip_last_line(&r->step.trace, &last);
+	if (strcmp(text_string(&last), "bdb.BdbQuit") == 0)
+		show_say(
+			&r->show,
+			"breakpoint() needs somebody at a terminal; print() what you want to see, or look at variables between steps");
 	if (r->step.strays)
-		repl_say(r,
+		show_say(&r->show,
 			 "%" PRIu32
 			 " threads or processes were left running and have been ended",
 			 r->step.strays);
 	if (f->state == STATE_LOST)
 		repl_start(r);
 	r->branches[r->session.branch].state = r->session.state;
-	if (repl_status(f))
+	if (repl_status(f) || r->exited)
 		r->status = repl_status(f);
 	s = transcript_add(&r->transcript, NULL, "step",
 			   record_step(r->steps, NULL, &r->step, NULL), e);
@@ -220,7 +226,7 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	return s;
 }
 
-static int run_code(struct repl *r, const char *bytes, size_t length, struct err *e)
+int repl_code(struct repl *r, const char *bytes, size_t length, struct err *e)
 {
 	cleanup_text struct text code = { .max = EXTRACT_CODE_MAX };
 	bool utf8 = utf8_valid(bytes, length);
@@ -228,15 +234,14 @@ static int run_code(struct repl *r, const char *bytes, size_t length, struct err
 	text_add(&code, bytes, length);
 	if (utf8 && !code.failed)
 		return run_step(r, &code, e);
-	repl_say(r,
+	show_say(&r->show,
 		 utf8 ? "not run: it is longer than 256 KiB" : "not run: it is no UTF-8");
 	r->status = 1;
 	return 0;
 }
 
-/* where the jail does not tell, the text is one piece */
-static int ask_for_marks(struct repl *r, const char *text, size_t length,
-			 struct text *marks, struct err *e)
+int repl_marks(struct repl *r, const char *text, size_t length, struct text *marks,
+	       struct err *e)
 {
 	int s = pieces_ask(&r->session, text, length, !r->lines.edit, marks, e);
 
@@ -247,58 +252,9 @@ static int ask_for_marks(struct repl *r, const char *text, size_t length,
 	return repl_go_on(r, e);
 }
 
-static int make_prompt(const struct repl *r, char *prompt, size_t size)
+static bool is_over(const struct repl *r)
 {
-	const char *more = r->typed.length ? "..." : ">>>";
-
-	if (r->session.branch)
-		return snprintf(prompt, size, "[%s %" PRIu32 "]%s ",
-				r->branches[r->session.branch].name, r->session.state,
-				more);
-	return snprintf(prompt, size, "[%" PRIu32 "]%s ", r->session.state, more);
-}
-
-static int take_typed(struct repl *r, const struct text *line, struct err *e)
-{
-	cleanup_text struct text marks = { 0 };
-	const char *begins = text_string(line) + strspn(text_string(line), " \t\f\r");
-	struct text *typed = &r->typed;
-
-	if (!typed->length && line->length && line->bytes[0] == ':')
-		return repl_command(r, line->bytes, line->length, e);
-	if (!typed->length && (!*begins || *begins == '#'))
-		return 0;
-	text_add(typed, text_string(line), line->length);
-	text_puts(typed, "\n");
-
-	int s = text_check(typed, "what was typed", e);
-
-	/* one that is too long is not run, whole or not */
-	if (s == 0 && typed->length <= EXTRACT_CODE_MAX)
-		s = ask_for_marks(r, typed->bytes, typed->length, &marks, e);
-	if (s == 0 && marks.length && marks.bytes[marks.length - 1] != PIECES_BEGIN)
-		return 0;
-	if (s == 0)
-		s = run_code(r, typed->bytes, typed->length, e);
-	text_clear(typed);
-	return s;
-}
-
-static int read_typed(struct repl *r, struct err *e)
-{
-	cleanup_text struct text line = { 0 };
-	char prompt[REPL_NAME_BYTES + 32];
-
-	(void)make_prompt(r, prompt, sizeof(prompt));
-
-	int s = lines_read(&r->lines, prompt, &line, e);
-
-	if (s > 0)
-		s = take_typed(r, &line, e);
-	if (s != -ECANCELED)
-		return s;
-	text_clear(&r->typed);
-	return 0;
+	return r->quitting || (r->status && !r->keep_going);
 }
 
 /* whole pieces of the script's first @length bytes, which end in a newline; of the last
@@ -307,11 +263,11 @@ static int run_pieces(struct repl *r, size_t length, struct err *e)
 {
 	cleanup_text struct text marks = { 0 };
 	const char *text = r->lines.script.bytes;
-	int s = ask_for_marks(r, text, length, &marks, e);
+	int s = repl_marks(r, text, length, &marks, e);
 	const char *mark = text_string(&marks);
 	size_t at = 0;
 
-	while (s == 0 && at < length && !r->quitting) {
+	while (s == 0 && at < length && !is_over(r)) {
 		bool begun = *mark == PIECES_BEGIN;
 		size_t piece = pieces_next(&mark, text + at, length - at);
 
@@ -320,7 +276,7 @@ static int run_pieces(struct repl *r, size_t length, struct err *e)
 		if (begun && text[at] == ':')
 			s = repl_command(r, text + at, strcspn(text + at, "\n"), e);
 		else if (begun)
-			s = run_code(r, text + at, piece, e);
+			s = repl_code(r, text + at, piece, e);
 		at += piece;
 	}
 	lines_drop(&r->lines, at);
@@ -336,7 +292,7 @@ static int read_script(struct repl *r, struct err *e)
 
 	if (s == 0 && end)
 		s = run_pieces(r, (size_t)(end - script->bytes) + 1, e);
-	if (s == 0 && script->length >= PIECES_MAX_BYTES)
+	if (s == 0 && script->length >= PIECES_MAX_BYTES && !is_over(r))
 		s = err_say(e, E2BIG, "a statement of the script is longer than 640 KiB");
 	return s;
 }
@@ -345,10 +301,10 @@ int repl_run(struct repl *r, struct err *e)
 {
 	int s = 0;
 
-	while (s == 0 && !r->quitting && !r->lines.ended) {
-		s = r->lines.edit ? read_typed(r, e) : read_script(r, e);
+	while (s == 0 && !is_over(r) && !r->lines.ended) {
+		s = r->lines.edit ? repl_typed(r, e) : read_script(r, e);
 		if (s == 0 && r->show.failed)
 			s = err_set(e, r->show.failed, "cannot write to stderr");
 	}
-	return s < 0 ? s : r->lines.edit ? 0 : r->status;
+	return s < 0 ? s : r->lines.edit && !r->exited ? 0 : r->status;
 }

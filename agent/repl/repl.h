@@ -28,7 +28,7 @@ struct repl {
 	cJSON *given; /* of the first line, until that is in the transcript */
 	struct session_plan plan;
 	struct session session;
-	struct step step;
+	struct step step, peeked;
 	struct lines lines;
 	struct text typed; /* lines of a statement that is not whole yet */
 	struct show show;  /* the agent's own words: stderr */
@@ -39,10 +39,14 @@ struct repl {
 	uint64_t steps; /* that were run */
 	struct repl_branch branches[REPL_BRANCHES_MAX];
 	uint32_t branch_count; /* numbers that were used */
-	int failed; /* errno of the first write of the jail's words that failed */
+	int failed;      /* errno of the first write of the jail's words that failed */
+	bool keep_going; /* behind a step or a command that failed */
 	bool quitting;
-	bool muted; /* this step's output is no longer shown: Ctrl-C came into it */
-	int status; /* of the last step that failed, 0 for none */
+	bool exited; /* the code asked for it: @status is what it said */
+	bool asks;   /* the session's code has named input() or its like */
+	bool held;   /* an empty line ended what was typed, but more was pasted */
+	bool muted;  /* this step's output is no longer shown: Ctrl-C came into it */
+	int status;  /* of the last step that failed, 0 for none */
 };
 
 /**
@@ -52,9 +56,6 @@ struct repl {
  * Return: the exit status (at a prompt 0: a person has seen what failed), or -errno
  */
 int repl_run(struct repl *r, struct err *e);
-
-/** repl_say() - A line of the agent's own */
-void repl_say(struct repl *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**
  * repl_go_on() - Say what failed, and begin a new session where it is gone
@@ -91,6 +92,28 @@ int repl_status(const struct verdict_facts *f);
  * Return: 0, or -errno where nothing can go on
  */
 int repl_command(struct repl *r, const char *line, size_t length, struct err *e);
+
+/** repl_code() - Run a statement as a step, where it is UTF-8 and not too long; 0, or
+ * -errno where nothing can go on */
+int repl_code(struct repl *r, const char *bytes, size_t length, struct err *e);
+
+/**
+ * repl_marks() - As pieces_ask(); where the jail does not tell, the text is one piece
+ *
+ * Return: 0, -ECANCELED (Ctrl-C at a prompt), or -errno where nothing can go on
+ */
+int repl_marks(struct repl *r, const char *text, size_t length, struct text *marks,
+	       struct err *e);
+
+/** repl_complete() - For struct lines' @complete: names of the jail, and commands */
+void repl_complete(void *arg, const char *line, size_t length, struct text *names);
+
+/** repl_names() - Add the names of commands that begin so */
+void repl_names(const char *part, size_t length, struct text *names);
+
+/** repl_typed() - Read a line that a person types, and run what is whole with it; 0, or
+ * -errno */
+int repl_typed(struct repl *r, struct err *e);
 
 /** repl_files() - :files; @words are those behind it, NULL at the end (repl_command.c) */
 int repl_files(struct repl *r, char *const *words, struct err *e);

@@ -8,11 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/repl/repl.h"
-#include "init/io.h"
 
 #define WORDS_MAX 3
 
@@ -46,7 +44,7 @@ static int rollback(struct repl *r, char *const *words, struct err *e)
 		s = session_change(&r->session, SESSION_ROLLBACK, branch, state, e);
 	if (s < 0)
 		return s;
-	repl_say(r, "at state %" PRIu32 " again; files stay", state);
+	show_say(&r->show, "at state %" PRIu32 " again; files stay", state);
 	return go_to(r, "rollback", branch, state, e);
 }
 
@@ -63,7 +61,7 @@ static int list_branches(struct repl *r)
 {
 	for (uint32_t i = 0; i < r->branch_count; i++)
 		if (r->branches[i].name[0])
-			repl_say(r, "%c %s at state %" PRIu32,
+			show_say(&r->show, "%c %s at state %" PRIu32,
 				 i == r->session.branch ? '*' : ' ', r->branches[i].name,
 				 r->branches[i].state);
 	return 0;
@@ -130,20 +128,38 @@ static int drop(struct repl *r, char *const *words, struct err *e)
 	return repl_record(r, "drop", branch, 0, NULL, e);
 }
 
-/* stepjail's JSON, for a person: indented, harmless */
+/* what stepjail tells of a state */
+static void read_state(const cJSON *one, uint64_t *number, uint64_t *parent,
+		       uint64_t *bytes)
+{
+	*number = *parent = *bytes = 0;
+	(void)json_count(one, "state", number);
+	(void)json_count(one, "parent", parent);
+	(void)json_count(one, "bytes", bytes);
+}
+
 static int status(struct repl *r, char *const *words, struct err *e)
 {
 	const cJSON *root = session_status(&r->session, e);
-	cleanup_free char *printed = root ? cJSON_Print(root) : NULL;
-	cleanup_text struct text out = { 0 };
+	const cJSON *kept = json_get(root, "states");
+	uint64_t state, parent, bytes, all = 0;
+	const cJSON *one = NULL;
 
 	(void)words;
 	if (!root)
 		return -e->errnum;
-	repl_say(r, "branch %s, state %" PRIu32 "; %u sessions begun",
-		 r->branches[r->session.branch].name, r->session.state, r->session.jails);
-	escape_lines(&out, "", printed, strlen(printed));
-	show_text(&r->show, &out);
+	cJSON_ArrayForEach(one, kept)
+	{
+		read_state(one, &state, &parent, &bytes);
+		all += bytes;
+	}
+	show_say(&r->show, "branch       %s, at state %" PRIu32,
+		 r->branches[r->session.branch].name, r->session.state);
+	show_say(&r->show, "states kept  %d, with %s of memory; :states lists them",
+		 cJSON_GetArraySize(kept), units_say_size(all).text);
+	show_say(&r->show, "session      number %u, root tree %s, %s for a step",
+		 r->session.jails, r->plan.jail->rootfs,
+		 units_say_time(r->plan.step_ms).text);
 	return 0;
 }
 
@@ -151,20 +167,18 @@ static int states(struct repl *r, char *const *words, struct err *e)
 {
 	const cJSON *root = session_status(&r->session, e);
 	const cJSON *one = NULL;
+	uint64_t state, parent, bytes;
 
 	(void)words;
 	if (!root)
 		return -e->errnum;
+	show_say(&r->show, "  %-7s%-7s%s", "state", "from", "memory");
 	cJSON_ArrayForEach(one, json_get(root, "states"))
 	{
-		uint64_t state = 0, parent = 0, bytes = 0;
-
-		(void)json_count(one, "state", &state);
-		(void)json_count(one, "parent", &parent);
-		(void)json_count(one, "bytes", &bytes);
-		repl_say(r, "%c %" PRIu64 " from %" PRIu64 ", %" PRIu64 " KiB",
+		read_state(one, &state, &parent, &bytes);
+		show_say(&r->show, "%c %-7" PRIu64 "%-7" PRIu64 "%s",
 			 state == r->session.state ? '*' : ' ', state, parent,
-			 bytes / 1024);
+			 units_say_size(bytes).text);
 	}
 	return 0;
 }
@@ -178,7 +192,7 @@ static int reset(struct repl *r, char *const *words, struct err *e)
 	repl_start(r);
 	if (s < 0)
 		return s;
-	repl_say(r, "a new session");
+	show_say(&r->show, "a new session");
 	return repl_record(r, "reset", 0, 0, NULL, e);
 }
 
@@ -206,17 +220,18 @@ static const struct {
 	{ "switch", "NAME", 1, 1, switch_to,
 	  "Go on with another branch; the first is main." },
 	{ "drop", "NAME", 1, 1, drop, "Forget a branch." },
-	{ "states", "", 0, 0, states, "The states that are kept." },
+	{ "states", "", 0, 0, states,
+	  "The states that are kept, and what each came from." },
 	{ "files", "[DIR]", 0, 1, repl_files,
 	  "List /work, or a folder of it: kind, bytes, time, name." },
 	{ "put", "FILE [NAME]", 1, 2, repl_put, "Copy a file of yours into /work." },
 	{ "get", "NAME [FILE]", 1, 2, repl_get,
 	  "Copy a file out of /work; nothing of yours is written over." },
 	{ "show", "", 0, 0, repl_show, "Show again what the last step showed." },
-	{ "status", "", 0, 0, status, "What stepjail knows of the session." },
+	{ "status", "", 0, 0, status, "Branch, states, memory, limits of the session." },
 	{ "reset", "", 0, 0, reset, "End the session and begin a new one." },
 	{ "help", "", 0, 0, help, "This list." },
-	{ "quit", "", 0, 0, quit, "Leave, as Ctrl-D does." },
+	{ "quit", "", 0, 0, quit, "Leave, as Ctrl-D and exit() do." },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -230,9 +245,16 @@ static int help(struct repl *r, char *const *words, struct err *e)
 	for (size_t i = 0; i < COMMANDS; i++) {
 		(void)snprintf(head, sizeof(head), ":%s %s", commands[i].name,
 			       commands[i].usage);
-		repl_say(r, "%-20s%s", head, commands[i].help);
+		show_say(&r->show, "%-20s%s", head, commands[i].help);
 	}
 	return 0;
+}
+
+void repl_names(const char *part, size_t length, struct text *names)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strncmp(commands[i].name, part, length) == 0)
+			text_printf(names, "%s\n", commands[i].name);
 }
 
 static int act(struct repl *r, char *text, struct err *e)

@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
@@ -23,13 +25,23 @@ static int refused(int s, const char *name, struct err *e)
 	return s == -EPERM ? err_within(e, "%s: ", name) : s;
 }
 
-/* kind, size and time are stepjail's words; the name may hold whatever it likes */
-static void show_entry(struct repl *r, const char *line, const char *name)
+/* the name may hold whatever it likes */
+static void show_entry(struct repl *r, const struct session_entry *entry)
 {
+	const time_t changed = (time_t)entry->changed_s;
 	cleanup_text struct text words = { 0 };
+	struct tm tm = { 0 };
+	char when[32] = "";
 
-	text_add(&words, line, (size_t)(name - line));
-	escape_name(&words, name, strlen(name));
+	if (localtime_r(&changed, &tm))
+		(void)strftime(when, sizeof(when), "%F %R", &tm);
+	text_printf(&words, "%-6s%12" PRIu64 "  %-16s  ",
+		    entry->kind == '-'   ? "file"
+		    : entry->kind == 'd' ? "folder"
+		    : entry->kind == 'l' ? "link"
+					 : "other",
+		    entry->size_bytes, when);
+	escape_name(&words, entry->name, strlen(entry->name));
 	show_note(&r->show, text_string(&words));
 }
 
@@ -41,9 +53,12 @@ int repl_files(struct repl *r, char *const *words, struct err *e)
 	int more = 0;
 	struct session_entry entry;
 
-	for (size_t at = 0, begin = 0;
-	     s == 0 && (more = session_entry_next(&list, &at, &entry)) > 0; begin = at)
-		show_entry(r, text_string(&list) + begin, entry.name);
+	if (s == 0)
+		show_say(&r->show, "%-6s%12s  %-16s  %s", "kind", "bytes", "changed",
+			 "name");
+	for (size_t at = 0;
+	     s == 0 && (more = session_entry_next(&list, &at, &entry)) > 0;)
+		show_entry(r, &entry);
 	if (more < 0)
 		return err_say(e, EBADMSG, "stepjail's list of files is invalid");
 	return refused(s, folder, e);
@@ -57,14 +72,14 @@ int repl_put(struct repl *r, char *const *words, struct err *e)
 
 	if (s < 0)
 		return refused(s, name, e);
-	repl_say(r, "written, below /work");
+	show_say(&r->show, "written, below /work");
 
 	if (r->transcript.fd < 0)
 		return 0;
 
 	cJSON *file = cJSON_CreateObject();
 
-	s = inputs_file(file, words[0], name, r->show.stop, e);
+	s = inputs_file(file, words[0], name, -1, r->show.stop, e);
 	if (s == 0)
 		return repl_record(r, "put", r->session.branch, r->session.state, file,
 				   e);

@@ -21,7 +21,6 @@
 #include "agent/confine/confine.h"
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"
-#include "agent/record/transcript.h"
 #include "agent/replay/peek.h"
 #include "agent/session/launch.h"
 #include "init/io.h"
@@ -73,11 +72,9 @@ static void add_files(struct text *words, const char *option, const cJSON *list)
 		const char *path =
 			json_get(file, "path") ? json_text(file, "path") : name;
 
-		/* it is called in the jail as it was outside */
-		if (strcmp(path_last(path), name) == 0)
-			add(words, "--%s=%s:%s", option, json_text(file, "sha256"), path);
-		else
-			add(words, "--%s=?", option);
+		/* named in the jail as it was outside, or no path counts */
+		add(words, "--%s=%s:%s", option, json_text(file, "sha256"),
+		    strcmp(path_last(path), name) == 0 ? path : "");
 	}
 }
 

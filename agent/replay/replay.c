@@ -31,7 +31,7 @@ void replay_differs(struct replay *r, const char *fmt, ...)
 	cleanup_free char *words = memory_vprintf(fmt, ap);
 	va_end(ap);
 	r->differ++;
-	show_line(r->show, words);
+	show_line(&r->show, words);
 }
 
 int replay_renew(struct replay *r, struct err *e)
@@ -43,12 +43,30 @@ int replay_renew(struct replay *r, struct err *e)
 }
 
 /* the caller's file with that path's name, or NULL */
-static const char *asked_file(const struct replay *r, const char *recorded)
+static const char *asked_file(struct replay *r, const char *recorded)
+{
+	const struct opt_list *files = &r->asked->files;
+	size_t i = 0;
+
+	while (i < files->count &&
+	       strcmp(path_last(files->items[i]), path_last(recorded)) != 0)
+		i++;
+	if (i == files->count)
+		return NULL;
+	r->used[i] = true;
+	return files->items[i];
+}
+
+int replay_unused(const struct replay *r, struct err *e)
 {
 	for (size_t i = 0; i < r->asked->files.count; i++)
-		if (strcmp(path_last(r->asked->files.items[i]), path_last(recorded)) == 0)
-			return r->asked->files.items[i];
-	return NULL;
+		if (!r->used[i])
+			return err_say(
+				e, EINVAL,
+				"--file: %s: the transcript has no file that is called %s",
+				r->asked->files.items[i],
+				path_last(r->asked->files.items[i]));
+	return 0;
 }
 
 /* opened only where it is a file by its attributes: a transcript names what it likes */
@@ -121,10 +139,7 @@ static int take_files(struct replay *r, struct err *e)
 					     path_last(path), e) < 0)
 			return -e->errnum;
 	}
-	if (p->out && out_mark(&r->out, e) < 0)
-		return -e->errnum;
-	jail_binds_add(&r->binds, &r->out.marker);
-	return 0;
+	return p->out ? out_mark(&r->out, &r->binds, e) : 0;
 }
 
 static void say_options(struct replay *r)
@@ -140,7 +155,7 @@ static void say_options(struct replay *r)
 		if (strcmp(name, "deterministic") != 0) /* takes no value */
 			text_printf(&line, " %s", jail->pass.items[i + 1]);
 	}
-	show_note(r->show, text_string(&line));
+	show_note(&r->show, text_string(&line));
 }
 
 /* a folder is the caller's to choose, like those of --file */
@@ -173,7 +188,10 @@ int replay_start(struct replay *r, struct err *e)
 {
 	struct jail_options *jail = &r->start.jail;
 
-	if (take_files(r, e) < 0 || take_skills(r, e) < 0)
+	if (take_files(r, e) < 0)
+		return -e->errnum;
+	/* those of a :put are known when it is done again */
+	if ((!r->start.repl && replay_unused(r, e) < 0) || take_skills(r, e) < 0)
 		return -e->errnum;
 	for (size_t i = 0; i < r->asked->pass.count; i++) {
 		if (jail->pass.count == OPT_LIST_MAX)
@@ -184,19 +202,22 @@ int replay_start(struct replay *r, struct err *e)
 		jail->rootfs = r->asked->rootfs;
 	say_options(r);
 	jail->stepjail = r->asked->stepjail;
-	r->plan.stateless = r->start.stateless;
-	r->plan.deadline_ms = UINT64_MAX;
+	r->plan = (struct session_plan){
+		.jail = jail,
+		.binds = &r->binds,
+		.output_limit = r->start.repl ? SESSION_REPL_OUTPUT : NULL,
+		.deadline_ms = UINT64_MAX,
+		.stateless = r->start.stateless,
+	};
 	r->fresh = true;
 	/* from here on nothing is opened but files of a :put */
 	r->confined.policy.read_host = true;
 	r->confined.policy.needs = CONFINE_READ;
-	if (jail_plan(jail, &r->binds, r->start.repl ? SESSION_REPL_OUTPUT : NULL,
-		      &r->plan, e) < 0 ||
-	    confined_serve(&r->confined, &r->plan, jail, &r->binds, r->stop, e) < 0 ||
+	if (confined_serve(&r->confined, &r->plan, r->stop, e) < 0 ||
 	    confined_go(&r->confined, r->stop, e) < 0 ||
 	    session_open(&r->session, &r->plan, r->stop, e) < 0)
 		return -e->errnum;
-	show_said(r->show, &r->session.serve.diag);
+	show_said(&r->show, &r->session.serve.diag);
 	return 0;
 }
 
@@ -221,7 +242,7 @@ static void compare_session(struct replay *r)
 	is = digest_of(now, "plan_sha256");
 	if (strcmp(was, is) != 0)
 		show_say(
-			r->show,
+			&r->show,
 			"the jail's plan differs (stepjail explain): its sha256 was %.64s, is %s",
 			was, is);
 	cJSON_Delete(r->recorded);
@@ -284,8 +305,8 @@ static void compare_step(struct replay *r, const cJSON *line, uint32_t step)
 	if (says.length)
 		replay_differs(r, "step %" PRIu32 ": differs", step);
 	else
-		show_say(r->show, "step %" PRIu32 ": the same", step);
-	show_text(r->show, &says);
+		show_say(&r->show, "step %" PRIu32 ": the same", step);
+	show_notes(&r->show, text_string(&says));
 }
 
 static int take_step(struct replay *r, const cJSON *line, struct err *e)
@@ -309,7 +330,7 @@ static int take_step(struct replay *r, const cJSON *line, struct err *e)
 		compare_session(r);
 	r->skipped += skip != NULL;
 	if (skip)
-		show_say(r->show, "step %" PRIu32 ": cut off (%.20s), and not compared",
+		show_say(&r->show, "step %" PRIu32 ": cut off (%.20s), and not compared",
 			 step, skip);
 	else
 		compare_step(r, line, step);
@@ -335,8 +356,9 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 			s = rows[i].take(r, line, e);
 	/* that jail is none of the model's; its files have their digests in the line */
 	if (strcmp(event, "tests") == 0)
-		show_say(r->show, "an answer was judged by tests: that is not run again");
-	return s < 0 ? s : show_check(r->show, e);
+		show_say(&r->show,
+			 "an answer was judged by tests: that is not run again");
+	return s < 0 ? s : show_check(&r->show, e);
 }
 
 void replay_free(struct replay *r)
@@ -347,5 +369,4 @@ void replay_free(struct replay *r)
 	out_close(&r->out);
 	text_free(&r->code);
 	cJSON_Delete(r->recorded);
-	r->recorded = NULL;
 }

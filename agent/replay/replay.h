@@ -21,11 +21,11 @@
 #include "agent/show/show.h"
 
 struct replay {
-	struct confined confined;         /* CONFINED_NOT, and its policy.required */
+	struct confined confined;         /* CONFINED_NOT */
 	const struct jail_options *asked; /* stepjail, files, pass: the caller's */
 	const char *skills;               /* the caller's folder of modules, or NULL */
 	struct stop *stop;
-	struct show *show;
+	struct show show;
 
 	/* what the transcript says of its jails; replay_start() makes it what they get */
 	struct peek start;
@@ -37,9 +37,10 @@ struct replay {
 	struct jail_binds binds;
 	struct out out; /* OUT_NONE, but for the folder that a jail had */
 	struct text code;
-	bool pending;    /* @code is to be run */
-	bool fresh;      /* the session has just begun */
-	cJSON *recorded; /* the last session's line, until it is compared */
+	bool used[OPT_LIST_MAX]; /* the caller's files that the transcript has */
+	bool pending;            /* @code is to be run */
+	bool fresh;              /* the session has just begun */
+	cJSON *recorded;         /* the last session's line, until it is compared */
 
 	/* at the end */
 	uint64_t steps;   /* that were run again */
@@ -54,6 +55,9 @@ int replay_start(struct replay *r, struct err *e);
 /** replay_take() - Do what a line of a transcript says; @arg is a struct replay. For
  * read_transcript_run(), after replay_start(), which has done what the first says */
 int replay_take(void *arg, const char *event, const cJSON *line, struct err *e);
+
+/** replay_unused() - 0, or -EINVAL where the transcript has no file of a --file's name */
+int replay_unused(const struct replay *r, struct err *e);
 
 /** replay_free() - End the jail, free what there is; safe on a zeroed struct */
 void replay_free(struct replay *r);

@@ -7,17 +7,18 @@
 
 #include "agent/session/confined.h"
 
-int confined_serve(struct confined *c, struct session_plan *plan,
-		   const struct jail_options *jail, const struct jail_binds *binds,
-		   const struct stop *stop, struct err *e)
+int confined_serve(struct confined *c, struct session_plan *plan, const struct stop *stop,
+		   struct err *e)
 {
 	cleanup_args struct launch_args a = { .count = 0 };
+	const struct jail_options *jail = plan->jail;
+	struct jail_binds *binds = plan->binds;
+	int r = launch_find(jail->stepjail, &binds->stepjail, e);
 
+	if (r < 0)
+		return r;
 	plan->broker = &c->broker;
-	plan->rootfs = jail->rootfs;
 	plan->step_ms = jail->step_ms;
-	plan->files = binds->puts;
-	plan->file_count = binds->put_count;
 	launch_add(&a, "stepjail");
 	launch_add(&a, "serve");
 	launch_add(&a, "--rootfs=%s", jail->rootfs);
@@ -30,7 +31,7 @@ int confined_serve(struct confined *c, struct session_plan *plan,
 		launch_add(&a, "--bind");
 		launch_add(&a, "%s", binds->list[i]);
 	}
-	return broker_open(&c->broker, plan->stepjail, &a, stop, e);
+	return broker_open(&c->broker, text_string(&binds->stepjail), &a, stop, e);
 }
 
 static void say_missing(const struct confine_policy *p, const struct confine_facts *f,

@@ -12,7 +12,7 @@
 #include "agent/confine/confine.h"
 #include "agent/key/client.h"
 #include "agent/session/broker.h"
-#include "agent/session/jail_opts.h"
+#include "agent/session/session.h"
 
 struct confined {
 	struct broker broker;
@@ -21,17 +21,18 @@ struct confined {
 	struct confine_facts facts;
 };
 
-#define CONFINED_NOT ((struct confined){ .broker = BROKER_NONE })
+/* @needed: --require-confinement */
+#define CONFINED_NOT(needed)                                                             \
+	((struct confined){ .broker = BROKER_NONE, .policy.required = (needed) })
 
 /**
  * confined_serve() - Have a broker for the `stepjail serve` of a plan
- * @plan:	Goes by it then; @binds' files are its own, too
+ * @plan:	Of a jail and its binds, which stay valid as long; goes by the broker then
  *
- * Return: 0, or as broker_open()
+ * Return: 0, or as launch_find() and broker_open()
  */
-int confined_serve(struct confined *c, struct session_plan *plan,
-		   const struct jail_options *jail, const struct jail_binds *binds,
-		   const struct stop *stop, struct err *e);
+int confined_serve(struct confined *c, struct session_plan *plan, const struct stop *stop,
+		   struct err *e);
 
 /**
  * confined_go() - confine_self(), with what asking the broker needs

@@ -34,30 +34,29 @@ static int check_name(const struct input_file *f, struct err *e)
 	return 0;
 }
 
+static int is_entry(const struct dirent *d)
+{
+	return strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
+}
+
 /* the names that are in it, in order, as far as the head has room */
 static int list_folder(int fd, struct input_file *f, struct err *e)
 {
 	struct dirent **entries = NULL;
-	int count = scandirat(fd, ".", &entries, NULL, alphasort);
+	int count = scandirat(fd, ".", &entries, is_entry, alphasort);
 
 	if (count < 0)
 		return err_set(e, errno, "--file: %s", f->path);
+	f->size_bytes = (uint64_t)count;
 	f->whole = true;
 	f->head_length = 0;
-	f->size_bytes = 0;
 	for (int i = 0; i < count; i++) {
-		const char *name = entries[i]->d_name;
-		size_t length = strlen(name);
+		size_t room = sizeof(f->head) - f->head_length;
+		size_t n = (size_t)snprintf(f->head + f->head_length, room, "%s\n",
+					    entries[i]->d_name);
 
-		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
-			f->size_bytes++;
-			f->whole = f->whole && f->head_length + length < sizeof(f->head);
-			if (f->whole) {
-				memcpy(f->head + f->head_length, name, length);
-				f->head_length += length;
-				f->head[f->head_length++] = '\n';
-			}
-		}
+		f->whole = f->whole && n < room;
+		f->head_length += f->whole ? n : 0;
 		free(entries[i]);
 	}
 	free(entries);
@@ -138,16 +137,13 @@ bool input_file_is_stream(const char *path, char *name)
 	int fd = fd_of(path);
 	struct stat st;
 
-	if (fd == STDIN_FILENO) {
-		(void)snprintf(name, INPUT_FILE_NAME_BYTES, "stdin");
-		return true;
-	}
-	if (fd >= 0) {
+	if (fd > STDIN_FILENO)
 		(void)snprintf(name, INPUT_FILE_NAME_BYTES, "fd%d", fd);
-		return true;
-	}
-	(void)snprintf(name, INPUT_FILE_NAME_BYTES, "%s", path_last(path));
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	else
+		(void)snprintf(name, INPUT_FILE_NAME_BYTES, "%s",
+			       fd < 0 ? path_last(path) : "stdin");
+	return fd >= 0 ||
+	       (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
 /* a file that nobody else sees; on a disk if there is one, for it may be large */
@@ -167,19 +163,15 @@ static int nameless(struct err *e)
 static int copy(int from, int to, const char *path, uint64_t limit_bytes,
 		struct stop *stop, struct err *e)
 {
-	struct pollfd p[] = { { .fd = from, .events = POLLIN },
-			      { .fd = stop->fd, .events = POLLIN } };
-	char piece[65536], size[32];
+	char piece[65536];
 	uint64_t bytes = 0;
 
 	for (;;) {
 		ssize_t n;
 		int r;
 
-		if (stop_came(stop))
+		if (stop_wait(stop, from, POLLIN, UINT64_MAX) == -EINTR)
 			return err_say(e, EINTR, "stopped by a signal");
-		if (poll(p, 2, -1) <= 0 || !p[0].revents)
-			continue;
 		n = read(from, piece, sizeof(piece));
 		if (n == 0)
 			return 0;
@@ -191,7 +183,7 @@ static int copy(int from, int to, const char *path, uint64_t limit_bytes,
 		if (bytes > limit_bytes)
 			return err_say(e, EFBIG,
 				       "--file: %s has more than %s (--file-limit)", path,
-				       units_say_size(limit_bytes, size, sizeof(size)));
+				       units_say_size(limit_bytes).text);
 		r = io_write_all(to, piece, (size_t)n);
 		if (r < 0)
 			return err_set(

@@ -3,10 +3,8 @@
  * jail_opts.c - the files that a session's jail is given: see jail_opts.h
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
@@ -83,26 +81,9 @@ int jail_binds_make(const struct jail_options *o, const bool *streams, struct st
 	return r;
 }
 
-void jail_binds_add(struct jail_binds *b, const struct session_file *file)
-{
-	if (file->fd >= 0 && b->put_count < sizeof(b->puts) / sizeof(b->puts[0]))
-		b->puts[b->put_count++] = *file;
-}
-
-int jail_plan(const struct jail_options *o, struct jail_binds *b,
-	      const char *output_limit, struct session_plan *p, struct err *e)
-{
-	int r = launch_find(o->stepjail, &b->stepjail, e);
-
-	p->stepjail = text_string(&b->stepjail);
-	p->output_limit = output_limit;
-	p->pass = &o->pass;
-	return r;
-}
-
 const char *jail_passed(const struct opt_list *pass, const char *name)
 {
-	for (size_t i = 0; pass && i + 1 < pass->count; i += 2)
+	for (size_t i = 0; i + 1 < pass->count; i += 2)
 		if (strcmp(pass->items[i], name) == 0)
 			return pass->items[i + 1];
 	return NULL;

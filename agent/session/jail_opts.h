@@ -7,7 +7,6 @@
 #include "agent/base/text.h"
 #include "agent/cli/options.h"
 #include "agent/session/input_file.h"
-#include "agent/session/session.h"
 
 #define HOUR_MS ((uint64_t)3600000)
 
@@ -21,14 +20,21 @@ struct jail_options {
 	struct opt_list pass;
 };
 
+/* a file that each new session begins with, written below /work by PUT */
+struct session_file {
+	int fd; /* read from its beginning each time */
+	const char *path;
+};
+
 struct jail_binds {
 	struct input_file *files; /* one for each --file */
 	char *list[OPT_LIST_MAX]; /* "PATH:/work/in/NAME" */
 	size_t count;             /* of these */
-	/* what came by a pipe, and what else each new session is to begin with */
+	/* what came by a pipe, and one more that each new session is to begin with, whose
+	 * fd stays the caller's */
 	struct session_file puts[OPT_LIST_MAX + 1];
 	size_t put_count, own_puts; /* those opened here come first */
-	struct text stepjail;       /* where that is, once there is a plan */
+	struct text stepjail;       /* where that is, once there is a broker */
 };
 
 /**
@@ -41,21 +47,9 @@ struct jail_binds {
 int jail_binds_make(const struct jail_options *o, const bool *streams, struct stop *stop,
 		    struct jail_binds *b, struct err *e);
 
-/** jail_binds_add() - One more file for each new session; its fd stays the caller's */
-void jail_binds_add(struct jail_binds *b, const struct session_file *file);
-
 /** jail_binds_more() - Have one more file, in a folder of the jail; 0 or -E2BIG */
 int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 		    const char *name, struct err *e);
-
-/**
- * jail_plan() - Find the stepjail that is to make the sessions
- * @p:		Its @stepjail, @pass and @output_limit are set; @b stays valid as long
- *
- * Return: 0, or as launch_find()
- */
-int jail_plan(const struct jail_options *o, struct jail_binds *b,
-	      const char *output_limit, struct session_plan *p, struct err *e);
 
 /** jail_passed() - The value of one of the options that are handed on, or NULL */
 const char *jail_passed(const struct opt_list *pass, const char *name);
@@ -63,10 +57,11 @@ const char *jail_passed(const struct opt_list *pass, const char *name);
 /** jail_binds_free() - Free what there is */
 void jail_binds_free(struct jail_binds *b);
 
-#define PASS_ROW(name_, arg_, group, type, field, help_)                                 \
+/* further fields may follow @help_ */
+#define PASS_ROW(name_, arg_, group, type, field, help_, ...)                            \
 	{                                                                                \
 		.name = name_, .arg = arg_, .help = help_,                               \
-		OPT_ROW(group, PASS, type, field)                                        \
+		OPT_ROW(group, PASS, type, field), __VA_ARGS__                           \
 	}
 
 /* rows of what is handed on to stepjail, and gives up no wall, for a struct with a struct
@@ -101,12 +96,9 @@ void jail_binds_free(struct jail_binds *b);
 		PASS_ROW("deterministic", "[=no|yes]", REPEAT, type, field,              \
 			 "The same hash seed, random numbers, order of files, locale "   \
 			 "and time zone in each run, and one CPU."),                     \
-		{ "seed",                                                                \
-		  "NUMBER",                                                              \
-		  NULL,                                                                  \
-		  "Seed for the hashes and random numbers of --deterministic.",          \
-		  OPT_ROW(REPEAT, PASS, type, field),                                    \
-		  .with = { "deterministic" } },                                         \
+		PASS_ROW("seed", "NUMBER", REPEAT, type, field,                          \
+			 "Seed for the hashes and random numbers of --deterministic.",   \
+			 .with = { "deterministic" }),                                   \
 		PASS_ROW("aslr", "[=yes|no]", REPEAT, type, field,                       \
 			 "Random memory addresses, or the same ones in each run."),      \
 		PASS_ROW("clock-start", "DATE", REPEAT, type, field,                     \
@@ -119,14 +111,13 @@ void jail_binds_free(struct jail_binds *b);
 
 /* the same, of replay as well */
 #define HOST_OPTS(type)                                                                  \
-	{ "allow-missing", "cgroup|audit", NULL,                                         \
-	  "Run without cgroup limits where the host has no usable cgroup "               \
-	  "v2, or without a record of violations where an outer sandbox "                \
-	  "keeps it.",                                                                   \
-	  OPT_ROW(JAIL, PASS, type, jail.pass) },                                        \
-		{ "policy", "FILE", NULL,                                                \
-		  "Read more options for every jail from this file: see stepjail(1).",   \
-		  OPT_ROW(JAIL, PASS, type, jail.pass) },                                \
+	PASS_ROW("allow-missing", "cgroup|audit", JAIL, type, jail.pass,                 \
+		 "Run without cgroup limits where the host has no usable cgroup "        \
+		 "v2, or without a record of violations where an outer sandbox "         \
+		 "keeps it."),                                                           \
+		PASS_ROW("policy", "FILE", JAIL, type, jail.pass,                        \
+			 "Read more options for every jail from this file: see "         \
+			 "stepjail(1)."),                                                \
 	{                                                                                \
 		"stepjail", "PATH", NULL,                                                \
 			"The stepjail to start; without this, the one beside this "      \

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -36,7 +35,8 @@ void launch_add(struct launch_args *a, const char *fmt, ...)
 	va_end(ap);
 }
 
-void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms)
+void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms,
+		    const struct opt_list *pass)
 {
 	launch_add(a, "stepjail");
 	launch_add(a, "run");
@@ -46,6 +46,7 @@ void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms)
 	launch_add(a, "--capture=both");
 	launch_add(a, "--quiet");
 	launch_add(a, "--output-limit=%dK", LAUNCH_OUTPUT_KIB);
+	launch_add_passed(a, pass);
 }
 
 void launch_add_passed(struct launch_args *a, const struct opt_list *pass)

@@ -41,8 +41,9 @@ struct child {
 void launch_add(struct launch_args *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** launch_add_run() - Add "stepjail run" and the options that every run gets */
-void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms);
+/** launch_add_run() - Add "stepjail run", the options that every run gets, and @pass */
+void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms,
+		    const struct opt_list *pass);
 
 /** launch_add_passed() - Add the options that are handed on as they are */
 void launch_add_passed(struct launch_args *a, const struct opt_list *pass);

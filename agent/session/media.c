@@ -27,10 +27,7 @@ void media_clear(struct media_list *l)
 		text_free(&l->items[i].unsaved);
 	}
 	free(l->items);
-	l->items = NULL;
-	l->count = 0;
-	l->held = 0;
-	l->nonsense = false;
+	*l = (struct media_list){ .items = NULL };
 	clip_clear(&l->said);
 }
 
@@ -78,23 +75,25 @@ static const struct media_item *finish(struct media_list *l, struct media_item *
 	return item;
 }
 
+static const struct media_item *refuse(struct media_list *l)
+{
+	l->nonsense = true;
+	return NULL;
+}
+
 static const struct media_item *begin(struct media_list *l, const char *bytes,
 				      size_t length)
 {
 	struct media m;
 	struct media_item *item;
 
-	if (length < sizeof(m) || length > sizeof(m) + MEDIA_NAME_MAX) {
-		l->nonsense = true;
-		return NULL;
-	}
+	if (length < sizeof(m) || length > sizeof(m) + MEDIA_NAME_MAX)
+		return refuse(l);
 	memcpy(&m, bytes, sizeof(m));
 	bytes += sizeof(m);
 	length -= sizeof(m);
-	if (memchr(bytes, '\0', length) || !fits(l, &m)) {
-		l->nonsense = true;
-		return NULL;
-	}
+	if (memchr(bytes, '\0', length) || !fits(l, &m))
+		return refuse(l);
 	if (!l->items)
 		l->items = memory_zeroed(MEDIA_ITEMS_MAX, sizeof(*l->items));
 	item = &l->items[l->count++]; /* there is room: each object has each kind once */
@@ -122,10 +121,8 @@ const struct media_item *media_take(struct media_list *l, uint16_t type,
 	if (item && item->state == MEDIA_TOO_BIG)
 		return NULL;
 	if (!item || item->state != MEDIA_BROKEN || !length || length > MEDIA_PIECE_MAX ||
-	    length > item->head.bytes - item->bytes.length) {
-		l->nonsense = true;
-		return NULL;
-	}
+	    length > item->head.bytes - item->bytes.length)
+		return refuse(l);
 	text_add(&item->bytes, bytes, length); /* begin() has seen that there is room */
 	return item->bytes.length == item->head.bytes ? finish(l, item) : NULL;
 }

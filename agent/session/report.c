@@ -20,44 +20,41 @@ static int small_number(const cJSON *root, const char *name, int none)
 	return json_u32(root, name, &n) && n <= 255 ? (int)n : none;
 }
 
-/* the name of a system call, else NULL: it goes into words for the model */
-static const char *syscall_name(const cJSON *name)
+/* the name of a system call, else "": it goes into words for the model */
+static const char *syscall_name(const cJSON *object, const char *member)
 {
-	const char *word = cJSON_IsString(name) ? name->valuestring : "";
+	const char *word = json_text(object, member);
 	size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
-	return *word && !word[length] && length < SYSCALL_BYTES ? word : NULL;
+	return !word[length] && length < SYSCALL_BYTES ? word : "";
 }
 
 bool report_run(const cJSON *root, struct verdict_facts *facts)
 {
-	const char *name;
-
 	if (!verdict_find(json_text(root, "verdict"), &facts->verdict))
 		return false;
 	facts->code = small_number(root, "exit_code", -1);
 	facts->signal = small_number(root, "signal", 0);
-	name = syscall_name(json_get(root, "violation"));
-	(void)snprintf(facts->syscall, sizeof(facts->syscall), "%s", name ? name : "");
+	(void)snprintf(facts->syscall, sizeof(facts->syscall), "%s",
+		       syscall_name(root, "violation"));
 	return true;
 }
 
 /* a count of the kernel's; 0 where there is none, as for null */
-static uint64_t number(const cJSON *item, uint64_t most)
+static uint64_t number(const cJSON *object, const char *name, uint64_t most)
 {
+	const cJSON *item = json_get(object, name);
+
 	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0))
 		return 0;
 	return item->valuedouble >= (double)most ? most : (uint64_t)item->valuedouble;
 }
 
-static void take_words(const cJSON *item, char *words, size_t size)
+static void take_words(const char *from, char *words, size_t size)
 {
 	cleanup_text struct text shown = { 0 };
 
-	words[0] = '\0';
-	if (!cJSON_IsString(item))
-		return;
-	escape_line(&shown, item->valuestring, strlen(item->valuestring));
+	escape_line(&shown, from, strlen(from));
 	(void)snprintf(words, size, "%s", text_string(&shown));
 	/* it may be told to a model: plain ASCII, and a cut leaves no half character */
 	for (char *c = words; *c; c++)
@@ -72,21 +69,15 @@ bool report_says(const cJSON *root, const char *name, const char *word)
 
 void report_words(const cJSON *root, char *words, size_t size)
 {
-	const cJSON *error = json_get(root, "error");
+	const char *error = json_string(root, "error");
 
-	take_words(cJSON_IsString(error) ? error : json_get(root, "reason"), words, size);
+	take_words(error ? error : json_text(root, "reason"), words, size);
 	if (report_says(root, "kind", "file")) {
 		const char *cause = strstr(words, ": ");
 
 		if (cause)
 			memmove(words, cause + 2, strlen(cause + 2) + 1);
 	}
-}
-
-static bool take_state(const cJSON *root, struct verdict_facts *f)
-{
-	f->headed = json_u32(root, "state_number", &f->head);
-	return state_find(json_text(root, "state"), &f->state);
 }
 
 static void take_shared(const cJSON *list, bool *shared)
@@ -124,9 +115,9 @@ bool report_refused(const cJSON *violations, bool killed, struct text *out)
 	int told = 0;
 
 	for (; kind; kind = kind->next) {
-		const char *name = syscall_name(json_get(kind, "syscall"));
+		const char *name = syscall_name(kind, "syscall");
 
-		name = name ? name : "unknown";
+		name = *name ? name : "unknown";
 		if (!cJSON_IsTrue(json_get(kind, "violation")) || ++told > REFUSED_TOLD)
 			continue;
 		text_printf(out, "%s %s x%.0f",
@@ -147,15 +138,13 @@ bool report_refused(const cJSON *violations, bool killed, struct text *out)
 static void take_cut(const cJSON *output, const char *cut_name, const char *tail_name,
 		     struct clip *clip)
 {
-	const cJSON *tail = json_get(output, tail_name);
-	uint64_t cut = number(json_get(output, cut_name), (uint64_t)1 << 52);
-	size_t length = cJSON_IsString(tail) ? strlen(tail->valuestring) : 0;
+	const char *tail = json_text(output, tail_name);
+	uint64_t cut = number(output, cut_name, (uint64_t)1 << 52);
+	size_t length = strlen(tail);
 
-	if (!cut)
-		return;
 	/* bytes that are no UTF-8 are three in there, so it may be longer than it was */
-	clip_resume(clip, cut > length ? cut - length : 0,
-		    length ? tail->valuestring : "", length);
+	if (cut)
+		clip_resume(clip, cut > length ? cut - length : 0, tail, length);
 }
 
 bool report_step(const cJSON *root, struct step *step)
@@ -163,18 +152,18 @@ bool report_step(const cJSON *root, struct step *step)
 	struct verdict_facts f = { .limit_ms = step->facts.limit_ms };
 	const cJSON *output = json_get(root, "output");
 
-	if (!report_run(root, &f) || !take_state(root, &f))
+	if (!report_run(root, &f) || !state_find(json_text(root, "state"), &f.state))
 		return false;
+	f.headed = json_u32(root, "state_number", &f.head);
 	/* a limit that the code lived to see was kept by an interrupt */
 	f.soft = f.state == STATE_KEPT;
 	take_shared(json_get(root, "not_rolled_back"), f.shared);
-	take_words(json_get(root, "reason"), f.reason, sizeof(f.reason));
+	take_words(json_text(root, "reason"), f.reason, sizeof(f.reason));
 	step->facts = f;
-	step->cpu_ms = number(json_get(root, "cpu_ms"), UINT32_MAX);
-	step->memory_peak_bytes =
-		number(json_get(root, "memory_peak_bytes"), (uint64_t)1 << 52);
-	step->strays = (uint32_t)(number(json_get(root, "strays"), INT32_MAX) +
-				  number(json_get(root, "threads"), INT32_MAX));
+	step->cpu_ms = number(root, "cpu_ms", UINT32_MAX);
+	step->memory_peak_bytes = number(root, "memory_peak_bytes", (uint64_t)1 << 52);
+	step->strays = (uint32_t)(number(root, "strays", INT32_MAX) +
+				  number(root, "threads", INT32_MAX));
 	take_cut(output, "stdout_cut", "stdout_tail", &step->out);
 	take_cut(output, "stderr_cut", "stderr_tail", &step->err);
 	return true;

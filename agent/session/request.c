@@ -182,11 +182,10 @@ int session_get_text(struct session *s, enum session_place place, const char *pa
 		     struct text *bytes, struct err *e)
 {
 	int r = session_get(s, place, path, take_text, bytes, e);
-	char most[32];
 
 	if (r == -E2BIG && place == SESSION_FOLDER)
 		return err_say(e, E2BIG, "it has more entries than %s of names",
-			       units_say_size(bytes->max, most, sizeof(most)));
+			       units_say_size(bytes->max).text);
 	return r;
 }
 
@@ -205,7 +204,8 @@ int session_entry_next(const struct text *list, size_t *at, struct session_entry
 	name = end && end != line + 2 && *end == ' ' ? strchr(end + 1, ' ') : NULL;
 	if (!name)
 		return -EBADMSG;
-	*entry = (struct session_entry){ line[0], size_bytes, name + 1 };
+	*entry = (struct session_entry){ line[0], size_bytes, strtoull(end + 1, NULL, 10),
+					 name + 1 };
 	return 1;
 }
 

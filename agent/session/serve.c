@@ -29,6 +29,7 @@ void serve_init(struct serve *v, struct stop *stop)
 	v->child.pidfd = -1;
 	v->socket = -1;
 	v->diag_fd = -1;
+	v->typed_fd = -1;
 }
 
 int serve_start(struct serve *v, const struct broker *broker, struct err *e)
@@ -104,6 +105,7 @@ int serve_pump(struct serve *v, uint64_t deadline_ms)
 		{ .fd = v->diag_fd, .events = POLLIN },
 		{ .fd = v->socket, .events = POLLIN },
 		{ .fd = v->child.pidfd, .events = POLLIN },
+		{ .fd = v->typed_fd, .events = POLLIN },
 	};
 
 	if (v->child.pid <= 0 && v->socket < 0)
@@ -123,6 +125,8 @@ int serve_pump(struct serve *v, uint64_t deadline_ms)
 	/* frames that were sent before the end still count: read them first */
 	if (p[2].revents & (POLLIN | POLLHUP | POLLERR))
 		return read_frame(v);
+	if (p[4].revents)
+		return SERVE_TYPED;
 	return p[3].revents ? SERVE_GONE : SERVE_QUIET;
 }
 

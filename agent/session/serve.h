@@ -23,6 +23,7 @@ struct serve {
 	struct child child;
 	int socket;          /* not blocking */
 	int diag_fd;         /* what stepjail says beside its frames */
+	int typed_fd;        /* a terminal whose lines the step may have, or -1 */
 	bool breach;         /* frames made no sense */
 	struct text to_send; /* frames on their way */
 	size_t sent;
@@ -34,6 +35,7 @@ struct serve {
 enum serve_event {
 	SERVE_QUIET, /* nothing that matters, or the deadline passed */
 	SERVE_FRAME, /* a whole frame waits: wire_reader_take() */
+	SERVE_TYPED, /* there is something to read at @typed_fd */
 	SERVE_GONE,  /* stepjail has ended, or its frames made no sense */
 };
 

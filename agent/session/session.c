@@ -140,8 +140,8 @@ int session_failed(struct session *s, int event, const struct session_frame *f,
 
 static int put_files(struct session *s, struct err *e)
 {
-	for (size_t i = 0; i < s->plan->file_count; i++) {
-		const struct session_file *f = &s->plan->files[i];
+	for (size_t i = 0; i < s->plan->binds->put_count; i++) {
+		const struct session_file *f = &s->plan->binds->puts[i];
 
 		if (session_put(s, f->fd, f->path, e) < 0)
 			return err_within(e, "the jail's /work/%s: ", f->path);

@@ -14,11 +14,13 @@
 #include <stdint.h>
 
 #include "agent/base/clip.h"
+#include "agent/session/jail_opts.h"
 #include "agent/session/media.h"
 #include "agent/session/serve.h"
 #include "agent/session/verdict.h"
 
 #define SESSION_REASON_BYTES 160
+#define SESSION_PEEK UINT32_MAX   /* session_peek()'s branch */
 #define SESSION_REPL_OUTPUT "16M" /* of each stream of a step, at a prompt */
 
 /* The frames of init/serve_wire.h are this room's business. What others name of them has
@@ -30,6 +32,7 @@ enum session_heard {
 	SESSION_RESULT = WIRE_RESULT, /* of the last expression's value */
 	SESSION_TRACE = WIRE_TRACE,   /* of a traceback */
 	SESSION_SAID = WIRE_MEDIA,    /* a text of display(), whole */
+	SESSION_TYPED = WIRE_STDIN,   /* a line that a person typed for the step */
 };
 
 /* of session_get() */
@@ -46,30 +49,20 @@ enum session_change {
 	SESSION_DROP = WIRE_DROP,     /* forget a branch; its state is not looked at */
 };
 
-/* a file that each new session begins with, written below /work by PUT */
-struct session_file {
-	int fd; /* read from its beginning each time */
-	const char *path;
-};
-
 struct session_plan {
-	const char *stepjail;     /* path */
+	const struct jail_options *jail;
+	struct jail_binds *binds; /* of these options; puts are not for @stateless */
 	const char *output_limit; /* of each stream of a step, that is sent; or NULL */
 	uint64_t
 		deadline_ms; /* the task's, on units_now_ms()'s clock; UINT64_MAX: none */
 	bool stateless;      /* each step in a session of its own */
 	bool interactive;    /* SIGINT interrupts the step, and not the agent */
-	const struct opt_list
-		*pass; /* the jail's options, for words about limits; or NULL */
 	/* what comes of a step, as it comes: enum session_heard; or NULL */
 	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
 	void *heard_arg;
 	/* the rest is for confined_serve() to fill in */
 	const struct broker *broker;
-	const char *rootfs;               /* as the jail's options have it */
-	uint64_t step_ms;                 /* a step's wall-clock limit */
-	const struct session_file *files; /* none where it is stateless */
-	size_t file_count;
+	uint64_t step_ms; /* a step's wall-clock limit */
 };
 
 struct step {
@@ -115,7 +108,8 @@ struct session {
 struct session_entry {
 	char kind; /* as ls(1) has it: '-' a file, 'd' a folder, 'l' a link */
 	uint64_t size_bytes;
-	const char *name; /* points into the listing */
+	uint64_t changed_s; /* since 1970 */
+	const char *name;   /* points into the listing */
 };
 
 /* a frame of this session, or of that of session_aside() */
@@ -153,6 +147,17 @@ int session_renew(struct session *s, struct err *e);
  * Return: 0, -EINTR (a signal came), or -errno where no new one could be started
  */
 int session_step(struct session *s, const char *code, size_t length, struct step *step,
+		 struct err *e);
+
+/**
+ * session_peek() - Run code in a fork of the session that is thrown away
+ *
+ * All is as it was afterwards, but that a state's number is used up: files that the code
+ * wrote, and a session that was lost with it, which @step tells and which is a new one.
+ *
+ * Return: as session_step(), or -EPERM (refused)
+ */
+int session_peek(struct session *s, const char *code, size_t length, struct step *step,
 		 struct err *e);
 
 /**

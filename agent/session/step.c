@@ -10,11 +10,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/base/json.h"
 #include "agent/base/units.h"
-#include "agent/model/extract.h"
-#include "agent/session/jail_opts.h"
 #include "agent/session/report.h"
 #include "agent/session/session.h"
 #include "init/serve_wire.h"
@@ -32,8 +31,9 @@ static void queue_code(struct session *s, const char *code, size_t length)
 
 	session_send_pieces(s, WIRE_CODE, s->id, s->branch, code, length);
 	serve_queue(&s->serve, WIRE_RUN, s->id, &limits, sizeof(limits), NULL, 0);
-	/* nobody is there to answer a question: input() is to fail, and not to hang */
-	session_send(s, WIRE_STDIN, NULL, 0);
+	/* where nobody is there to answer, input() is to fail, and not to hang */
+	if (s->serve.typed_fd < 0)
+		session_send(s, WIRE_STDIN, NULL, 0);
 }
 
 void session_send_once(struct session *s, uint32_t id, const char *code, size_t length)
@@ -107,6 +107,19 @@ uint64_t session_late_ms(const struct session *s)
 	return units_now_ms() + s->plan->step_ms + SERVE_GRACE_MS + BACKSTOP_MS;
 }
 
+/* a line for the step's stdin; Ctrl-D is its end */
+static void pass_typed(struct session *s)
+{
+	char line[4096];
+	ssize_t n = read(s->serve.typed_fd, line, sizeof(line));
+
+	session_send(s, WIRE_STDIN, line, n > 0 ? (size_t)n : 0);
+	if (n <= 0)
+		s->serve.typed_fd = -1;
+	else if (s->plan->heard)
+		s->plan->heard(s->plan->heard_arg, WIRE_STDIN, line, (size_t)n);
+}
+
 /* 0 with the step's facts, -EINTR, or -errno where no jail starts */
 static int run_to_end(struct session *s, struct step *step, struct err *e)
 {
@@ -123,6 +136,8 @@ static int run_to_end(struct session *s, struct step *step, struct err *e)
 
 		if (r)
 			return r < 0 ? r : 0;
+		if (event == SERVE_TYPED)
+			pass_typed(s);
 		if (session_interrupted(s, event)) /* first asked, then ended */
 			session_send(s, interrupts++ ? WIRE_KILL : WIRE_INTERRUPT, NULL,
 				     0);
@@ -171,7 +186,7 @@ static void name_limit(const struct session *s, struct step *step)
 	bool wall = f->verdict == VERDICT_WALL_TIMEOUT;
 	uint64_t ms = s->plan->step_ms;
 	char time[32];
-	const char *value = option ? jail_passed(s->plan->pass, option + 2) : NULL;
+	const char *value = option ? jail_passed(&s->plan->jail->pass, option + 2) : NULL;
 
 	(void)snprintf(time, sizeof(time), "%" PRIu64 "%s", ms % 1000 ? ms : ms / 1000,
 		       ms % 1000 ? "ms" : "s");
@@ -229,6 +244,7 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	r = text_check(&s->serve.to_send, "the step's code", e);
 	if (r == 0)
 		r = run_to_end(s, step, e);
+	s->serve.typed_fd = -1;
 	if (r == -EINTR)
 		end_by_signal(s, step);
 	else if (r < 0)
@@ -252,4 +268,25 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	if (r < 0 || step->budget || (!lost && (s->open || s->plan->stateless)))
 		return r;
 	return session_renew(s, e);
+}
+
+int session_peek(struct session *s, const char *code, size_t length, struct step *step,
+		 struct err *e)
+{
+	const uint32_t branch = s->branch, state = s->state;
+	struct media_list media = s->media;
+	int r = session_change(s, SESSION_BRANCH, SESSION_PEEK, state, e);
+
+	if (r < 0)
+		return r;
+	s->media = (struct media_list){ 0 };
+	s->branch = SESSION_PEEK;
+	r = session_step(s, code, length, step, e);
+	media_clear(&s->media);
+	s->media = media;
+	if (r < 0 || step->facts.state == STATE_LOST)
+		return r;
+	s->branch = branch;
+	s->state = state;
+	return session_change(s, SESSION_DROP, SESSION_PEEK, 0, e);
 }

@@ -8,32 +8,44 @@
 #include "agent/base/units.h"
 #include "agent/session/verdict.h"
 
-/* {time}, {stopped}, {failed}, {code}, {signal}, {syscall}, {reason}, and {limit} or
- * {by}, which name the option, are filled in from the facts */
+/* how a step fared that came to a limit or a wall; the second where that was enough */
+enum fate { FATE_NONE, FATE_ENDED, FATE_FAILED };
+static const char *const fates[][2] = {
+	[FATE_NONE] = { "", "" },
+	[FATE_ENDED] = { "the step was killed", "the step was interrupted" },
+	[FATE_FAILED] = { "the step was killed", "the step failed" },
+};
+
+/* behind @words is what is known of it: see add_known() */
 static const struct {
 	const char *name;
-	const char *words;
+	enum fate fate;
+	const char *words, *behind;
 } rows[VERDICT_COUNT] = {
-	[VERDICT_COMPLETED] = { "completed", "the code ran to its end" },
-	[VERDICT_EXCEPTION] = { "exception", "the code raised an exception" },
-	[VERDICT_EXITED] = { "exited",
-			     "the code ended its process with exit status {code}" },
-	[VERDICT_SIGNALED] = { "signaled", "the step's process was ended by {signal}" },
-	[VERDICT_WALL_TIMEOUT] = { "wall-timeout",
-				   "the step was {stopped} after {time} (wall-clock limit{limit})" },
-	[VERDICT_CPU_TIMEOUT] = { "cpu-timeout",
-				  "the step was {stopped}: it used up its CPU time{by}" },
-	[VERDICT_MEMORY] = { "memory",
-			     "the step {failed}: it used more memory than it may{by}; work on less data at a time" },
-	[VERDICT_PIDS] = { "pids",
-			   "the step {failed}: it started more processes or threads than it may{by}" },
-	[VERDICT_DISK] = { "disk",
-			   "the step {failed}: it wrote more than the disk may hold{by}" },
-	[VERDICT_VIOLATION] = { "violation",
-				"the step {failed}: it tried a system call that is forbidden here{syscall}; find another way" },
-	[VERDICT_CANCELLED] = { "cancelled", "the step was ended from outside" },
-	[VERDICT_LAUNCHER_ERROR] = { "launcher-error",
-				     "the sandbox itself failed, through no fault of the code{reason}" },
+	[VERDICT_COMPLETED] = { "completed", FATE_NONE, "the code ran to its end", "" },
+	[VERDICT_EXCEPTION] = { "exception", FATE_NONE, "the code raised an exception",
+				"" },
+	[VERDICT_EXITED] = { "exited", FATE_NONE,
+			     "the code ended its process with exit status ", "" },
+	[VERDICT_SIGNALED] = { "signaled", FATE_NONE, "the step's process was ended by ",
+			       "" },
+	[VERDICT_WALL_TIMEOUT] = { "wall-timeout", FATE_ENDED, " after ", ")" },
+	[VERDICT_CPU_TIMEOUT] = { "cpu-timeout", FATE_ENDED, ": it used up its CPU time",
+				  "" },
+	[VERDICT_MEMORY] = { "memory", FATE_FAILED, ": it used more memory than it may",
+			     "; work on less data at a time" },
+	[VERDICT_PIDS] = { "pids", FATE_FAILED,
+			   ": it started more processes or threads than it may", "" },
+	[VERDICT_DISK] = { "disk", FATE_FAILED, ": it wrote more than the disk may hold",
+			   "" },
+	[VERDICT_VIOLATION] = { "violation", FATE_FAILED,
+				": it tried a system call that is forbidden here",
+				"; find another way" },
+	[VERDICT_CANCELLED] = { "cancelled", FATE_NONE, "the step was ended from outside",
+				"" },
+	[VERDICT_LAUNCHER_ERROR] = { "launcher-error", FATE_NONE,
+				     "the sandbox itself failed, through no fault of the code",
+				     "" },
 };
 
 static const struct {
@@ -97,79 +109,45 @@ static void add_signal(int signal, struct text *out)
 		text_puts(out, ", a crash in native code or too deep a recursion");
 }
 
-/* stepjail's words, which may quote the jail's */
-static void add_reason(const char *reason, struct text *out)
+/* what is in it, and which limit that was, where it is known */
+static void add_known(const struct verdict_facts *f, struct text *out)
 {
-	if (!reason[0])
-		return;
-	text_puts(out, " (");
-	escape_name(out, reason, strlen(reason));
-	text_puts(out, ")");
-}
+	cleanup_text struct text quoted = { 0 };
+	const char *word = f->verdict == VERDICT_VIOLATION ? f->syscall : f->limit;
 
-/* with what stands around it, where there is one */
-static void add_some(const char *before, const char *words, const char *behind,
-		     struct text *out)
-{
-	if (words[0])
-		text_printf(out, "%s%s%s", before, words, behind);
-}
-
-static void add_field(const struct verdict_facts *f, const char *field, struct text *out)
-{
-	char time[32];
-
-	if (strncmp(field, "{time}", 6) == 0)
-		text_puts(out, units_say_time(f->limit_ms, time, sizeof(time)));
-	else if (strncmp(field, "{stopped}", 9) == 0)
-		text_puts(out, f->soft ? "interrupted" : "killed");
-	else if (strncmp(field, "{failed}", 8) == 0)
-		text_puts(out, f->soft ? "failed" : "was killed");
-	else if (strncmp(field, "{reason}", 8) == 0)
-		add_reason(f->reason, out);
-	else if (strncmp(field, "{limit}", 7) == 0)
-		add_some(": ", f->limit, "", out);
-	else if (strncmp(field, "{by}", 4) == 0)
-		add_some(" (", f->limit, ")", out);
-	else if (strncmp(field, "{code}", 6) == 0)
+	if (f->verdict == VERDICT_LAUNCHER_ERROR && f->reason[0]) {
+		/* stepjail's words, which may quote the jail's */
+		escape_name(&quoted, f->reason, strlen(f->reason));
+		word = text_string(&quoted);
+	}
+	if (f->verdict == VERDICT_EXITED)
 		text_printf(out, "%d", f->code);
-	else if (strncmp(field, "{signal}", 8) == 0)
+	else if (f->verdict == VERDICT_SIGNALED)
 		add_signal(f->signal, out);
-	else
-		add_some(" (", f->syscall, ")", out);
+	else if (f->verdict == VERDICT_WALL_TIMEOUT)
+		text_printf(out, "%s (wall-clock limit%s%s",
+			    units_say_time(f->limit_ms).text, *word ? ": " : "", word);
+	else if (*word)
+		text_printf(out, " (%s)", word);
 }
 
 void verdict_cause(const struct verdict_facts *f, struct text *out)
 {
-	const char *words = rows[f->verdict].words;
-
-	while (*words) {
-		size_t plain = strcspn(words, "{");
-
-		text_add(out, words, plain);
-		words += plain;
-		if (*words) {
-			add_field(f, words, out);
-			words += strcspn(words, "}") + 1;
-		}
-	}
-}
-
-static void add_state(const struct verdict_facts *f, struct text *out)
-{
-	text_printf(out, "; %s", states[f->state].words);
-	for (int i = 0; f->state == STATE_ROLLED_BACK && i < SHARED_COUNT; i++)
-		if (f->shared[i])
-			text_puts(out, shared_words[i]);
-	text_puts(out, ".");
+	text_puts(out, fates[rows[f->verdict].fate][f->soft]);
+	text_puts(out, rows[f->verdict].words);
+	add_known(f, out);
+	text_puts(out, rows[f->verdict].behind);
 }
 
 void verdict_words(const struct verdict_facts *f, struct text *out)
 {
+	bool kept = f->state == STATE_KEPT || f->state == STATE_UNKEPT;
+
 	verdict_cause(f, out);
-	if (f->verdict == VERDICT_COMPLETED &&
-	    (f->state == STATE_KEPT || f->state == STATE_UNKEPT))
-		text_puts(out, ".");
-	else
-		add_state(f, out);
+	if (f->verdict != VERDICT_COMPLETED || !kept)
+		text_printf(out, "; %s", states[f->state].words);
+	for (int i = 0; f->state == STATE_ROLLED_BACK && i < SHARED_COUNT; i++)
+		if (f->shared[i])
+			text_puts(out, shared_words[i]);
+	text_puts(out, ".");
 }

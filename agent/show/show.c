@@ -28,6 +28,7 @@ static const char *const inks[INK_COUNT] = {
 	[INK_GOOD] = "\x1b[32m", [INK_BAD] = "\x1b[31m", [INK_DIM] = "\x1b[2m",
 };
 #define INK_RESET "\x1b[0m"
+#define WAIT_END "\r\x1b[K" /* the line that is written over goes */
 
 #define CODE_MARK "  > "
 #define OUT_MARK "  | "
@@ -37,27 +38,13 @@ static const char *const inks[INK_COUNT] = {
 #define THINKING_LINES 40
 #define OWN_MARK "    " /* where a line of the agent's own goes on */
 
-void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
-{
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-	bool terminal = fd >= 0 && isatty(fd) == 1;
-	bool plain = !terminal || (no_color && *no_color) ||
-		     (term && strcmp(term, "dumb") == 0);
-
-	*s = (struct show){
-		.fd = fd,
-		.terminal = terminal,
-		.color = color == SHOW_ALWAYS || (color == SHOW_AUTO && !plain),
-		.stop = stop,
-	};
-}
-
 int show_check(const struct show *s, struct err *e)
 {
 	if (s->failed == EINTR)
 		return err_say(e, EINTR, "stopped by a signal");
-	return s->failed ? err_set(e, s->failed, "cannot write to stdout") : 0;
+	return s->failed ? err_set(e, s->failed, "cannot write to %s",
+				   s->fd == STDERR_FILENO ? "stderr" : "stdout")
+			 : 0;
 }
 
 #define USUAL_COLUMNS 80 /* where a terminal does not tell */
@@ -73,11 +60,24 @@ static size_t columns(const struct show *s)
 								   : USUAL_COLUMNS;
 }
 
+static void write_all(struct show *s, const struct text *text)
+{
+	s->writing = true;
+	s->failed = text->failed ? text->failed
+				 : -stop_write(s->stop, s->fd, text->bytes, text->length);
+	s->writing = false;
+}
+
 /* ink per line: a reader that pages or cuts never sees a colour without its end */
 static void put_inked(struct show *s, enum ink ink, const struct text *text)
 {
-	cleanup_text struct text all = { 0 };
+	cleanup_text struct text all = { .failed = text->failed };
 
+	if (s->fd < 0 || s->failed || (!text->length && !text->failed && !s->wait_shown))
+		return;
+	if (s->wait_shown)
+		text_puts(&all, WAIT_END);
+	s->wait_shown = false;
 	for (const char *at = text_string(text); *at;) {
 		size_t line = strcspn(at, "\n");
 		bool inked = s->color && inks[ink][0] && line;
@@ -89,25 +89,105 @@ static void put_inked(struct show *s, enum ink ink, const struct text *text)
 		if (*at)
 			text_add(&all, at++, 1);
 	}
-	s->failed = text->failed ? text->failed
-		    : all.failed ? all.failed
-				 : -stop_write(s->stop, s->fd, all.bytes, all.length);
+	write_all(s, &all);
 }
 
-/* mark: of a part that a line is broken into; NULL breaks none */
+/* a row that is begun ends, but that of @mine */
+static void end_rows(struct show *s, const struct live *mine, struct text *out)
+{
+	for (int i = 0; i < SHOW_ROWS; i++)
+		if (&s->rows[i] != mine)
+			live_row_end(&s->rows[i], out);
+}
+
+/* @mark: of a part that a line is broken into; NULL breaks none */
 static void put(struct show *s, enum ink ink, const char *mark, const struct text *text)
 {
 	cleanup_text struct text all = { .failed = text->failed };
 	size_t width = mark ? columns(s) : 0;
 
-	if (s->fd < 0 || s->failed || !text->length)
+	if (!text->length)
 		return;
-	live_row_end(&s->live, &all);
+	end_rows(s, NULL, &all);
 	if (width)
-		escape_fold(&all, mark, text->bytes, text->length, width);
+		live_fold(mark, text->bytes, text->length, width, &all);
 	else
 		text_add(&all, text->bytes, text->length);
 	put_inked(s, ink, &all);
+}
+
+static const enum ink row_inks[SHOW_ROWS] = { INK_DIM, INK_PLAIN, INK_BAD };
+
+/* of what comes: its next piece, or NULL: nothing more; @fresh: in a row of its own. True
+ * where all that came was shown */
+static bool put_piece(struct show *s, enum show_row row, bool fresh, const void *bytes,
+		      size_t length)
+{
+	struct live *l = &s->rows[row];
+	cleanup_text struct text text = { 0 };
+	bool whole = true;
+
+	if (bytes && !length)
+		return true;
+	end_rows(s, fresh ? NULL : l, &text);
+	if (bytes)
+		live_add(l, bytes, length, columns(s), &text);
+	else
+		whole = live_end(l, columns(s), &text);
+	put_inked(s, row_inks[row], &text);
+	return whole;
+}
+
+/* each second, while somebody waits */
+static void tick(void *arg)
+{
+	struct show *s = arg;
+	uint64_t waited_ms = s->waiting ? units_now_ms() - s->waits_ms : 0;
+	cleanup_text struct text text = { 0 };
+
+	if (s->writing || s->failed || !s->rewrites || waited_ms < 1000)
+		return;
+	for (int i = 0; i < SHOW_ROWS; i++)
+		if (s->rows[i].column)
+			return; /* words are coming */
+	text_printf(&text, WAIT_END OWN_MARK "%s%.40s, %s", s->waiting, s->whom,
+		    units_say_time(waited_ms / 1000 * 1000).text);
+	s->wait_shown = true;
+	write_all(s, &text);
+}
+
+void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+	bool terminal = fd >= 0 && isatty(fd) == 1;
+	bool dumb = term && strcmp(term, "dumb") == 0;
+	bool plain = !terminal || (no_color && *no_color) || dumb;
+
+	*s = (struct show){
+		.fd = fd,
+		.terminal = terminal,
+		.rewrites = terminal && !dumb,
+		.color = color == SHOW_ALWAYS || (color == SHOW_AUTO && !plain),
+		.stop = stop,
+		.rows = { { .mark = SAID_MARK, .prose = true, .bounded = true },
+			  { .mark = OUT_MARK },
+			  { .mark = ERR_MARK } },
+	};
+	/* before the agent is confined; what goes to stdout waits for nothing */
+	if (fd == STDERR_FILENO)
+		stop_tick(stop, tick, s);
+}
+
+void show_wait(struct show *s, const char *what, const char *whom)
+{
+	const struct text nothing = { 0 };
+
+	s->waiting = what;
+	s->whom = whom;
+	s->waits_ms = units_now_ms();
+	if (s->wait_shown)
+		put_inked(s, INK_PLAIN, &nothing);
 }
 
 static void put_line(struct show *s, enum ink ink, const char *mark, const char *line)
@@ -149,31 +229,17 @@ void show_say(struct show *s, const char *fmt, ...)
 	show_note(s, line);
 }
 
-void show_complaint(struct show *s, const char *words)
+void show_notes(struct show *s, const char *lines)
 {
 	cleanup_text struct text text = { 0 };
 
-	escape_lines(&text, "", words, strlen(words));
-	/* what tests or a check printed has a mark, and so has each part of it */
-	for (const char *at = text_string(&text), *end; *at; at = end) {
-		cleanup_text struct text line = { 0 };
-		bool marked = strncmp(at, ESCAPE_MARK, strlen(ESCAPE_MARK)) == 0;
-
-		end = strchr(at, '\n');
-		end = end ? end + 1 : at + strlen(at);
-		text_add(&line, at, (size_t)(end - at));
-		put(s, INK_DIM, marked ? ESCAPE_MARK : OWN_MARK, &line);
-	}
+	escape_lines(&text, "", lines, strlen(lines));
+	put(s, INK_DIM, OWN_MARK, &text);
 }
 
 void show_place(struct show *s, const char *line)
 {
 	put_line(s, INK_DIM, NULL, line);
-}
-
-void show_text(struct show *s, const struct text *text)
-{
-	put(s, INK_DIM, OWN_MARK, text);
 }
 
 void show_words(struct show *s, const char *words, size_t length)
@@ -198,34 +264,32 @@ void show_thinking(struct show *s, const char *words, size_t length)
 		show_say(s, "%zu more bytes of thinking are not shown", length - shown);
 }
 
-void show_live(struct show *s, const char *words, size_t length)
+void show_live(void *arg, const char *words, size_t length)
 {
-	cleanup_text struct text text = { 0 };
-	bool full = s->live.full;
+	struct show *s = arg;
+	bool full = s->rows[SHOW_MODEL].full;
+	bool whole = put_piece(s, SHOW_MODEL, false, words, length);
 
-	if (s->fd < 0 || s->failed || !s->terminal)
-		return;
-	if (words)
-		live_add(&s->live, words, length, SAID_MARK, columns(s), &text);
-	else
-		s->seen = live_end(&s->live, SAID_MARK, columns(s), &text);
-	put_inked(s, INK_DIM, &text);
-	if (words && s->live.full && !full)
+	if (!words)
+		s->seen = whole;
+	if (s->rows[SHOW_MODEL].full && !full)
 		show_note(s, "the rest of this reply is shown when all of it is here");
 }
 
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
-	       size_t length)
+	       size_t length, bool said)
 {
 	char line[64];
 
-	s->seen = false;
 	(void)snprintf(line, sizeof(line),
 		       total ? "step %" PRIu64 " of %" PRIu64 : "step %" PRIu64, number,
 		       total);
 	show_line(s, "");
 	show_line(s, line);
-	put_words(s, INK_CODE, CODE_MARK, code, length);
+	if (!said || !s->seen)
+		put_words(s, INK_CODE, CODE_MARK, code, length);
+	s->seen = false;
+	memset(s->shown, 0, sizeof(s->shown));
 }
 
 static void show_clip(struct show *s, enum ink ink, const char *mark,
@@ -237,19 +301,64 @@ static void show_clip(struct show *s, enum ink ink, const char *mark,
 	put(s, ink, mark, &text);
 }
 
+static size_t *shown_of(struct show *s, uint16_t type)
+{
+	return &s->shown[type == SESSION_SAID ? SHOW_STREAMS - 1 : type - SESSION_OUT];
+}
+
+static enum show_row row_of(uint16_t type)
+{
+	return type == SESSION_ERR || type == SESSION_TRACE ? SHOW_ERR : SHOW_OUT;
+}
+
+void show_heard(void *arg, uint16_t type, const void *bytes, size_t length)
+{
+	struct show *s = arg;
+	size_t *shown = shown_of(s, type);
+	size_t room = CLIP_HEAD_BYTES - *shown;
+	bool stream = type == SESSION_OUT || type == SESSION_ERR;
+	bool fresh = type == SESSION_SAID || (!stream && !*shown);
+
+	length = length < room ? length : room;
+	*shown += length;
+	put_piece(s, row_of(type), fresh, bytes, length);
+	if (type != SESSION_SAID || !length || ((const char *)bytes)[length - 1] == '\n')
+		return;
+	/* its list has this newline, too */
+	put_piece(s, SHOW_OUT, false, "\n", 1);
+	*shown += *shown < CLIP_HEAD_BYTES;
+}
+
+/* what is kept of a stream and was not shown as it came */
+static void show_rest(struct show *s, uint16_t type, const struct clip *clip)
+{
+	cleanup_text struct text head = { 0 };
+	cleanup_text struct text tail = { 0 };
+	uint64_t cut = clip_take(clip, &head, &tail);
+	size_t seen = *shown_of(s, type);
+
+	if (head.length > seen)
+		put_piece(s, row_of(type), !seen, head.bytes + seen, head.length - seen);
+	if (!cut)
+		return;
+	s->rows[row_of(type)].stream.held_bytes = 0; /* half a character */
+	show_say(s, "[%" PRIu64 " bytes are not shown here]", cut);
+	put_piece(s, row_of(type), true, text_string(&tail), tail.length);
+}
+
 void show_step(struct show *s, const struct step *step)
 {
 	cleanup_text struct text line = { 0 };
-	char time[32];
 
-	show_clip(s, INK_PLAIN, OUT_MARK, &step->out);
-	if (step->media)
-		show_clip(s, INK_PLAIN, OUT_MARK, &step->media->said);
-	show_clip(s, INK_PLAIN, OUT_MARK, &step->result);
-	show_clip(s, INK_BAD, ERR_MARK, &step->err);
-	show_clip(s, INK_BAD, ERR_MARK, &step->trace);
+	show_rest(s, SESSION_OUT, &step->out);
+	show_rest(s, SESSION_SAID, &step->media->said);
+	show_rest(s, SESSION_RESULT, &step->result);
+	show_rest(s, SESSION_ERR, &step->err);
+	show_rest(s, SESSION_TRACE, &step->trace);
+	put_piece(s, SHOW_OUT, false, NULL, 0);
+	put_piece(s, SHOW_ERR, false, NULL, 0);
 	text_printf(&line, "%s in %s: ", verdict_name(step->facts.verdict),
-		    units_say_time(step->wall_ms, time, sizeof(time)));
+		    units_say_time(step->wall_ms).text);
 	verdict_words(&step->facts, &line);
 	put_line(s, step->facts.verdict == VERDICT_COMPLETED ? INK_GOOD : INK_BAD,
 		 OWN_MARK, text_string(&line));
@@ -264,23 +373,21 @@ void show_refused(struct show *s, const cJSON *violations, bool killed)
 		show_note(s, text_string(&line));
 }
 
-void show_not_enforced(struct stop *stop, const cJSON *opened)
+void show_not_enforced(struct show *s, const cJSON *opened)
 {
+	static const char begin[] =
+		"stepjail-agent: warning: not enforced on this host: ";
 	cleanup_text struct text line = { 0 };
 	const cJSON *wall = json_first(json_get(opened, "not_enforced"));
 
 	for (; wall; wall = wall->next) {
 		const char *words = cJSON_IsString(wall) ? wall->valuestring : "";
 
-		text_puts(
-			&line,
-			line.length
-				? ", "
-				: "stepjail-agent: warning: not enforced on this host: ");
+		text_puts(&line, line.length ? ", " : begin);
 		escape_line(&line, words, strcspn(words, ":"));
 	}
-	text_puts(&line, line.length ? "\n" : "");
-	(void)stop_write(stop, STDERR_FILENO, line.bytes, line.length);
+	if (line.length)
+		show_line(s, text_string(&line));
 }
 
 void show_said_by(struct show *s, const struct clip *clip)

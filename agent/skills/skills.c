@@ -10,7 +10,6 @@
 
 #include "agent/base/escape.h"
 #include "agent/base/path.h"
-#include "agent/judge/harness.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "agent/skills/skills.h"
@@ -39,14 +38,14 @@ int skills_bind(const char *dir, struct jail_binds *b, struct stop *stop,
 }
 
 /* what runs in it is told on stdin: see trial.py's main() */
-static int add_jail(struct skills *s, const struct jail_options *jail,
-		    struct broker *broker, struct err *e)
+static int add_jail(struct skills *s, struct err *e)
 {
+	const struct jail_options *jail = s->task->plan.jail;
+
 	s->limit_ms = jail->step_ms < SKILLS_TRIAL_MS ? jail->step_ms : SKILLS_TRIAL_MS;
-	launch_add_run(&s->args, jail->rootfs, s->limit_ms);
+	launch_add_run(&s->args, jail->rootfs, s->limit_ms, &jail->pass);
 	/* no way from a function to its judge's fds */
 	launch_add(&s->args, "--proc=none");
-	launch_add_passed(&s->args, &jail->pass);
 	launch_add(&s->args, "--bind=%s:" FOLDER "/" PACKAGE, text_string(&s->path));
 	launch_add(&s->args, "--");
 	launch_add(&s->args, "/bin/python3");
@@ -55,7 +54,7 @@ static int add_jail(struct skills *s, const struct jail_options *jail,
 	launch_add(&s->args, "%s", harness_trial);
 	if (s->args.failed)
 		return err_set(e, s->args.failed, "--skills");
-	s->line = broker_add(broker, &s->args, e);
+	s->line = broker_add(&s->task->confined.broker, &s->args, e);
 	return s->line;
 }
 
@@ -65,27 +64,32 @@ static void ask_writable(struct skills *s)
 	if (!s->save || faccessat(s->fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
 		return;
 	s->save = false;
-	show_say(s->task->show,
+	show_say(&s->task->show,
 		 "skills: no function will be saved: %s cannot be written: %s", s->dir,
 		 strerror(errno));
 }
 
-int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_binds *b,
-		struct broker *broker, struct confine_policy *policy, struct err *e)
+int skills_plan(struct skills *s, const char *dir, struct err *e)
 {
-	if (!s->dir)
+	struct confine_policy *policy = &s->task->confined.policy;
+
+	s->dir = dir;
+	if (!dir)
 		return 0;
+	/* what a jail of one step leaves is gone with it */
+	s->save = !s->task->plan.stateless;
 	/* whatever the umask: jails that root starts read the folder with ids of their
 	 * own */
 	if (mkdir(s->dir, 0700) == 0 ? chmod(s->dir, 0755) < 0 : errno != EEXIST)
 		return err_set(e, errno, "--skills: the folder %s cannot be made",
 			       s->dir);
-	s->fd = skills_bind(s->dir, b, s->task->stop, s->sha256, &s->bytes, e);
+	s->fd = skills_bind(s->dir, s->task->plan.binds, s->task->stop, s->sha256,
+			    &s->bytes, e);
 	if (s->fd < 0)
 		return s->fd;
 	path_absolute(s->dir, &s->path);
 	ask_writable(s);
-	if (add_jail(s, jail, broker, e) < 0)
+	if (add_jail(s, e) < 0)
 		return -e->errnum;
 	if (!s->save)
 		return 0;
@@ -125,38 +129,30 @@ int skills_run(struct skills *s, const struct text *order, struct text *said,
 		       verdict_name(once->facts.verdict));
 }
 
-/* what a jail says of the modules is hostile */
-static int add_modules(struct skills *s, struct err *e)
+int skills_list(struct skills *s, struct err *e)
 {
 	cleanup_text struct text order = { 0 };
 	cleanup_text struct text said = { 0 };
 	cleanup_text struct text lines = { 0 };
-	int r;
+	int r = 0;
 
 	text_puts(&order, "2\n{}");
-	r = skills_run(s, &order, &said, e);
-	if (r == -EBADMSG) {
-		show_say(s->task->show, "skills: the modules in %s cannot be listed: %s",
-			 s->dir, e->text);
-		return 0;
-	}
-	if (r < 0)
+	if (s->dir && s->bytes)
+		r = skills_run(s, &order, &said, e);
+	if (r < 0 && r != -EBADMSG)
 		return r;
-	if (said.length) {
+	if (r < 0)
+		show_say(&s->task->show, "skills: the modules in %s cannot be listed: %s",
+			 s->dir, e->text);
+	/* what a jail says of the modules is hostile */
+	if (r == 0 && said.length) {
 		escape_lines(&lines, ESCAPE_MARK, said.bytes, said.length);
 		text_puts(&s->preface, how_to_import);
-		escape_turns(&s->preface, text_string(&lines), lines.length);
+		escape_turns(&s->preface, &lines);
 	}
-	return text_check(&lines, "the saved functions", e);
-}
-
-int skills_list(struct skills *s, struct err *e)
-{
-	int r = s->dir && s->bytes ? add_modules(s, e) : 0;
-
 	if (s->save)
 		text_puts(&s->preface, how_to_save);
-	return r < 0 ? r : text_check(&s->preface, "the saved functions", e);
+	return text_check(&s->preface, "the saved functions", e);
 }
 
 void skills_free(struct skills *s)
@@ -167,5 +163,4 @@ void skills_free(struct skills *s)
 	text_free(&s->preface);
 	launch_args_free(&s->args);
 	cJSON_Delete(s->told);
-	s->told = NULL;
 }

@@ -15,7 +15,6 @@
 #pragma once
 
 #include "agent/base/chain.h"
-#include "agent/confine/confine.h"
 #include "agent/judge/task.h"
 #include "agent/session/jail_opts.h"
 
@@ -24,15 +23,13 @@
 #define SKILLS_SAVE_MAX 16                 /* functions of one task */
 #define SKILLS_TRIAL_MS ((uint64_t)10000)  /* or a step's limit, where that is shorter */
 
-/* the caller sets the first part */
 struct skills {
-	const char *dir; /* of --skills, or NULL for none of it */
-	bool save;       /* false then where the folder cannot be written */
-	struct task *task;
-
-	int fd;           /* of the folder; only where @path is not empty */
-	struct text path; /* absolute */
-	uint64_t bytes;   /* of all modules */
+	struct task *task; /* the caller sets it */
+	const char *dir;   /* of --skills, or NULL for none of it */
+	bool save;         /* where the folder can be written, and jails are kept */
+	int fd;            /* of the folder; only where @path is not empty */
+	struct text path;  /* absolute */
+	uint64_t bytes;    /* of all modules */
 	char sha256[DIGEST_HEX];
 	struct launch_args args; /* of a jail, @line of the broker */
 	int line;
@@ -53,15 +50,15 @@ int skills_bind(const char *dir, struct jail_binds *b, struct stop *stop,
 
 /**
  * skills_plan() - Bind the folder, made where it is missing, and plan for jails and files
- * @broker:	Gets their command line
- * @policy:	Gets the folder, where functions may be saved
+ * @s:		Its task's broker gets their command line, and its policy the folder,
+ *		where functions may be saved
+ * @dir:	Of --skills; NULL: nothing is done
  *
  * Should be called before this process is confined. skills_free() in any case.
  *
  * Return: 0, or -errno with a line that names what is wrong
  */
-int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_binds *b,
-		struct broker *broker, struct confine_policy *policy, struct err *e);
+int skills_plan(struct skills *s, const char *dir, struct err *e);
 
 /** skills_record() - The folder and its digest as an object; NULL without memory */
 cJSON *skills_record(const struct skills *s);
@@ -93,7 +90,7 @@ void skills_free(struct skills *s);
  * @said:	Gets its stdout: at most LAUNCH_OUTPUT_KIB, hostile
  *
  * Return: 0; -EBADMSG (it did not end well; @e's line is harmless to show); or -errno as
- * run_once()
+ * task_run()
  */
 int skills_run(struct skills *s, const struct text *order, struct text *said,
 	       struct err *e);

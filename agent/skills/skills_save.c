@@ -100,7 +100,7 @@ static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 	int r;
 
 	text_printf(&path, FOLDER "/%s", file);
-	r = session_get_text(s->task->session, SESSION_FILE, text_string(&path), &source,
+	r = session_get_text(&s->task->session, SESSION_FILE, text_string(&path), &source,
 			     e);
 	if (source.failed == E2BIG)
 		return err_say(e, EFBIG, "it is larger than 64 KiB");
@@ -127,7 +127,7 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 		text_puts(&shown, file);
 	else /* it is no name of a function */
 		escape_name(&shown, file, strlen(file));
-	show_say(s->task->show, "skills: %s: %s: %s", text_string(&shown),
+	show_say(&s->task->show, "skills: %s: %s: %s", text_string(&shown),
 		 kept ? "saved" : "not saved", words);
 	record_text(o, "name", &name);
 	if (*hex)
@@ -167,12 +167,13 @@ static int list_new(struct skills *s, struct text *list, struct err *e)
 	struct session_entry entry;
 	bool found = false;
 	size_t at = 0;
-	int r = session_get_text(s->task->session, SESSION_FOLDER, ".", list, e);
+	int r = session_get_text(&s->task->session, SESSION_FOLDER, ".", list, e);
 
 	while (r == 0 && !found && session_entry_next(list, &at, &entry) > 0)
 		found = strcmp(entry.name, FOLDER) == 0;
 	text_clear(list);
-	return found ? session_get_text(s->task->session, SESSION_FOLDER, FOLDER, list, e)
+	return found ? session_get_text(&s->task->session, SESSION_FOLDER, FOLDER, list,
+					e)
 		     : r;
 }
 
@@ -183,11 +184,11 @@ int skills_save(struct skills *s, struct err *e)
 	size_t number = 0, at = 0;
 	int r, more = 0;
 
-	if (!s->save || !s->task->session->open)
+	if (!s->save || !s->task->session.open)
 		return 0;
 	r = list_new(s, &list, e);
 	if (r < 0 && r != -EINTR) {
-		show_say(s->task->show, "skills: new functions cannot be fetched: %s",
+		show_say(&s->task->show, "skills: new functions cannot be fetched: %s",
 			 e->text);
 		return 0;
 	}
@@ -196,7 +197,7 @@ int skills_save(struct skills *s, struct err *e)
 		r = take_entry(s, &entry, number++, e);
 	if (more < 0)
 		show_note(
-			s->task->show,
+			&s->task->show,
 			"skills: the list of new functions is invalid from here on: the rest is not fetched");
 	return r;
 }

@@ -38,7 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct session s;
 	static struct step step;
+	const struct jail_options jail = { .rootfs = "core" };
 	struct session_plan plan = {
+		.jail = &jail,
 		.step_ms = 10000,
 		.deadline_ms = units_now_ms() + 60000,
 	};

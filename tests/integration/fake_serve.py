@@ -11,11 +11,9 @@ Program text can ask for trouble that a real jail makes by itself:
     FAKE_DIE            end stepjail in the middle of the step
     FAKE_LOST           refuse it, as the branch's state is gone
     FAKE_HANG           keep no limit
-What it shows, and lists that are made up: fake_lies.py.
+Its states: fake_state.py. What it shows, and lists that are made up: fake_lies.py.
 """
 
-import builtins
-import ctypes
 import io
 import json
 import os
@@ -26,11 +24,11 @@ import socket
 import struct
 import sys
 import time
-import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from fake_lies import TREE, Lies  # noqa: E402
+from fake_state import die_with_parent, first_state, prctl  # noqa: E402, F401
 
 CODE, RUN, INTERRUPT, KILL, STARTED, OUT, ERR, RESULT, TRACE, DONE = range(16, 26)
 (OPEN, ONCE, STDIN, ROLLBACK, BRANCH, DROP, PUT, GET, LIST, STATUS, CLOSE, OPENED, STATE, DATA,
@@ -45,14 +43,7 @@ if os.path.exists(OTHER):
 JAIL = {"stepjail": VERSION, "host_uid": 0, "warm": False, "why_cold": "a fake", "not_enforced": [],
         "shut": [], "posture": {"plan_sha256": "0" * 64, "root_sha256": "0" * 64,
                                 "root_verified": None}}
-
-
-def prctl(option, value):
-    ctypes.CDLL(None).prctl(option, value)
-
-
-def die_with_parent():
-    prctl(1, signal.SIGKILL)
+SLOW = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_slow")  # to open, in seconds
 
 
 def send(fd, data):
@@ -75,79 +66,6 @@ def milliseconds(text):
     return float(text[:-2]) / 1000 if text.endswith("ms") else float(text.rstrip("s"))
 
 
-# --- a state: a process that forks for each step -----------------------------------------
-
-
-def receive_step(channel):
-    """The source and the child's fds (its channel, stdout, stderr), or the end."""
-    head, fds, _, _ = socket.recv_fds(channel, 4, 3)
-    if len(head) < 4:
-        os._exit(0)
-    size, source = struct.unpack("<I", head)[0], b""
-    while len(source) < size:
-        source += channel.recv(size - len(source))
-    return source.decode(), fds
-
-
-def run_step(source, names, channel):
-    how, code, trace = "completed", 0, ""
-    try:
-        exec(compile(source, "<step>", "exec"), names)
-    except SystemExit as e:
-        how, code = "exited", e.code if isinstance(e.code, int) else int(bool(e.code))
-    except BaseException:
-        how, trace = "exception", traceback.format_exc()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    channel.sendall(json.dumps([how, code & 0xFF, trace]).encode() + b"\n")
-
-
-def wait_as_state(channel, names, serve):
-    while True:
-        source, fds = receive_step(channel)
-        if os.fork() == 0:
-            between = os.getpid()
-            if os.fork():
-                os._exit(0)  # the grandchild's parent is the subreaper then
-            while os.getppid() == between:
-                time.sleep(0.001)
-            die_with_parent()
-            if os.getppid() != serve:
-                os._exit(1)
-            channel.close()
-            channel = socket.socket(fileno=fds[0])
-            for target, fd in ((1, fds[1]), (2, fds[2])):
-                os.dup2(fd, target)
-                os.close(fd)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            channel.sendall(struct.pack("<I", os.getpid()))
-            run_step(source, names, channel)
-        else:
-            os.wait()
-            for fd in fds:
-                os.close(fd)
-
-
-def first_state(binds):
-    ours, theirs = socket.socketpair()
-    parent = os.getpid()
-    if os.fork() == 0:
-        die_with_parent()
-        if os.getppid() != parent:
-            os._exit(1)
-        real_open = open
-        builtins.open = lambda path, *args, **kwargs: real_open(binds.get(path, path), *args,
-                                                                **kwargs)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-        ours.close()
-        wait_as_state(theirs, {"__name__": "__main__"}, parent)
-    theirs.close()
-    return ours
-
-
 # --- serve: sessions, one step at a time ----------------------------------------------------
 
 
@@ -155,7 +73,7 @@ class Session(Lies):
     def __init__(self, serve, number):
         self.serve, self.number = serve, number
         self.states, self.heads, self.made = {0: first_state(serve.binds)}, {0: 0}, 0
-        self.source, self.put = b"", None
+        self.source, self.put, self.limit = b"", None, 0
 
     def say(self, kind, branch, payload=b""):
         if isinstance(payload, dict):
@@ -178,6 +96,7 @@ class Session(Lies):
             self.source += rest
         elif kind == RUN:
             source, self.source = self.source, b""
+            self.limit = struct.unpack_from("<Q", rest, 4)[0] / 1000
             self.run(branch, source)
         elif kind in (ROLLBACK, BRANCH):
             (state,) = struct.unpack("<I", rest)
@@ -267,39 +186,45 @@ class Session(Lies):
         if self.trouble(branch, source):
             return
         channel, theirs = socket.socketpair()
-        out, err = os.pipe(), os.pipe()
+        out, err, stdin = os.pipe(), os.pipe(), os.pipe()
         state = self.states[self.heads[branch]]
         socket.send_fds(state, [struct.pack("<I", len(source))],
-                        [theirs.fileno(), out[1], err[1]])
+                        [theirs.fileno(), out[1], err[1], stdin[0]])
         state.sendall(source)
         theirs.close()
         os.close(out[1])
         os.close(err[1])
+        os.close(stdin[0])
         pid = struct.unpack("<I", channel.recv(4))[0]
         if b"FAKE_DIE" in source:
             time.sleep(0.1)
             os._exit(9)
-        Step(self, branch, pid, channel, {out[0]: OUT, err[0]: ERR}, source).run()
+        Step(self, branch, pid, channel, {out[0]: OUT, err[0]: ERR}, source, stdin[1]).run()
 
 
 class Step:
-    def __init__(self, session, branch, pid, channel, streams, source):
+    def __init__(self, session, branch, pid, channel, streams, source, stdin):
         self.session, self.branch, self.pid, self.channel = session, branch, pid, channel
+        self.stdin = stdin
         self.streams, self.said, self.cause, self.source = streams, b"", None, source
-        self.kill_at = None
-        self.limit = time.monotonic() + session.serve.limit
+        self.kill_at = self.again_at = None
+        self.limit = time.monotonic() + (session.limit or session.serve.limit)
         if b"FAKE_HANG" in source:
             self.limit += 1000
 
     def interrupt(self, cause):
         self.cause = self.cause or cause
         self.limit, self.kill_at = None, time.monotonic() + self.session.serve.grace
+        self.again_at = self.kill_at - self.session.serve.grace / 2
         os.kill(self.pid, signal.SIGINT)
 
     def clock(self):
         now = time.monotonic()
         if self.limit and now >= self.limit:
             self.interrupt("wall-timeout")
+        if self.again_at and now >= self.again_at:  # it slept on
+            self.again_at = None
+            os.kill(self.pid, signal.SIGINT)
         if self.kill_at and now >= self.kill_at:
             self.kill_at = None
             os.kill(self.pid, signal.SIGKILL)
@@ -327,7 +252,7 @@ class Step:
         while self.drain(0):
             pass
         self.finish()
-        for fd in self.streams:
+        for fd in (*self.streams, *([self.stdin] if self.stdin is not None else [])):
             os.close(fd)
 
     def finish(self):
@@ -377,7 +302,12 @@ class Serve:
         elif kind == KILL:
             step.cause = step.cause or "cancelled"
             os.kill(step.pid, signal.SIGKILL)
-        elif kind != STDIN:
+        elif kind == STDIN and rest:
+            os.write(step.stdin, rest)
+        elif kind == STDIN:
+            os.close(step.stdin)
+            step.stdin = None
+        else:
             step.session.refuse(branch, "a step is running")
 
     def run(self):
@@ -386,6 +316,9 @@ class Serve:
             session = self.sessions.get(number)
             if kind in (OPEN, ONCE):
                 session = self.sessions[number] = Session(self, number)
+                if os.path.exists(SLOW):
+                    with io.open(SLOW) as f:
+                        time.sleep(float(f.read()))
                 session.say(OPENED, 0, {"session": number, **JAIL})
                 if kind == ONCE:
                     awaits, source = struct.unpack_from("<I", rest)[0], rest[20:]

@@ -17,7 +17,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import (AGENT, BUILD, CSV, QUESTION, SCRIPT, AgentCase, alive,  # noqa: E402
-                         family, fence, read_terminal, wait_for)
+                         errors, family, fence, read_terminal, wait_for)
 from mock_model import MockModel  # noqa: E402
 
 
@@ -144,7 +144,7 @@ class Options(AgentCase):
             p = subprocess.run(["/bin/bash", "-c", line], capture_output=True, env=self.env(),
                                timeout=60)
             self.assertEqual(p.returncode, 125, p)
-            self.one_line(p.stderr.decode(), words)
+            self.one_line(errors(p.stderr.decode()), words)
 
 
 class Scripted(AgentCase):
@@ -159,7 +159,7 @@ class Scripted(AgentCase):
         self.assertIn("no language model is asked", lines[0])
         self.assertIn("  ! ValueError: could not convert string to float: ''", lines)
         self.assertIn("  | Gentoo: 5076.0 g from 123 birds", lines)
-        self.assertIn("  > Gentoo penguins are the heaviest: 5076 g", out)
+        self.assertIn("\nGentoo penguins are the heaviest: 5076 g", out)
         self.assertNotIn("\x1b", out)
 
     def test_json(self):
@@ -188,7 +188,7 @@ class Scripted(AgentCase):
     def on_terminal(self, *args, env):
         ours, theirs = pty.openpty()
         with self.popen("solve", QUESTION, "--file", CSV, "--model", f"scripted:{SCRIPT}",
-                        "--stepjail", self.fake, *args, env=env, stdout=theirs) as p:
+                        "--stepjail", self.fake, *args, env=env, stdout=theirs, stderr=theirs) as p:
             os.close(theirs)
             out = read_terminal(ours)
         os.close(ours)
@@ -260,7 +260,7 @@ class Endings(AgentCase):
                 p.send_signal(number)
                 out, err = p.communicate(timeout=60)
                 self.assertEqual(p.returncode, status)
-                self.one_line(err.decode(), f"ended by {signal.Signals(number).name}")
+                self.one_line(errors(err.decode()), f"ended by {signal.Signals(number).name}")
                 self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
 
     def test_signal_at_the_model(self):
@@ -271,7 +271,7 @@ class Endings(AgentCase):
             p.send_signal(signal.SIGINT)
             out, err = p.communicate(timeout=60)
         self.assertEqual(p.returncode, 130)
-        self.one_line(err.decode(), "ended by SIGINT")
+        self.one_line(errors(err.decode()), "ended by SIGINT")
 
     def test_json_of_an_interrupted_run(self):
         p = self.popen("solve", "x", "--json", "--stepjail", self.fake, "--model",
@@ -292,11 +292,11 @@ class Endings(AgentCase):
                 p.communicate(timeout=60)
                 self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
 
-    def test_stdout_that_nobody_reads(self):
+    def test_stderr_that_nobody_reads(self):
         ours, theirs = os.pipe()
         p = self.popen("solve", "x", "--stepjail", self.fake, "--model",
                        self.script(*[fence("print('x' * 100000)")] * 12, "Done."), "--steps", "12",
-                       stdout=theirs)
+                       stderr=theirs)
         self.assertTrue(wait_for(lambda: not select.select([], [theirs], [], 0)[1]))
         os.close(theirs)
         self.assertIsNone(p.poll())

@@ -239,7 +239,7 @@ class Thinking(AgentCase):
                 self.assertIn("  | final\n", out)
                 self.assertNotIn("  | draft\n", out)
                 self.assertIn("thinking\n  : Hm, \\x1b[2Jlet me see.\n  : ```python\n", out)
-                self.assertIn("answer\n  > It is 42.\n", out)
+                self.assertIn("\nIt is 42.\n", out)
                 first, second = self.replies(record)
                 self.assertEqual((first["text"], second["text"]), (fence("print('fin' + 'al')"), "It is 42."))
                 self.assertEqual((first["reasoning"].strip(), first["reasoning_bytes"]),
@@ -267,7 +267,7 @@ class Thinking(AgentCase):
             mock, out, err = self.ask([{**answer, "finish": "length"}, {"say": "It is 42."}])
             self.assertIn("Your reply was cut off before its end", mock.messages(1)[-1]["content"])
             self.assertNotIn("  | draft\n", out)
-            self.assertIn("answer\n  > It is 42.\n", out)
+            self.assertIn("\nIt is 42.\n", out)
 
     def test_much(self):
         record = self.path("t.jsonl")

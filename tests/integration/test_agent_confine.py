@@ -22,7 +22,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import (AGENT, HERE, KEY, AgentCase, alive, family, fence,  # noqa: E402
-                         wait_for)
+                         errors, wait_for)
 from mock_model import MockModel  # noqa: E402
 
 NO_LANDLOCK = "this kernel has no Landlock"
@@ -189,7 +189,7 @@ class Running(AgentCase):
         os.kill(family(agent.pid)[2], signal.SIGKILL)
         _, err = agent.communicate(timeout=60)
         self.assertEqual((agent.returncode, len(self.mock.requests)), (4, 1))
-        self.one_line(err.decode(), "the model client", "is gone")
+        self.one_line(errors(err.decode()), "the model client", "is gone")
 
     def test_client_ends_with_the_agent(self):
         agent = self.start()
@@ -316,8 +316,9 @@ class Report(AgentCase):
         secret = self.env(OPENAI_API_KEY=KEY, HOME=self.path("home"))
         self.steps("print(1)", env=secret, more=("--check-answer", "/bin/python3 -c 'pass'",
                                                  "--skills", self.path("skills")))
-        session, check = self.log()
+        session, check, again = self.log()  # tried, and then asked
         self.assertEqual((session["argv"][1], check["argv"][1]), ("serve", "run"))
+        self.assertEqual(again["argv"], check["argv"])
         self.assertEqual(check["argv"][-3:], ["/bin/python3", "-c", "pass"])
         for one, fds in ((session, "012"), (check, "0123")):
             # Python's own, and what says where a user's file of defaults is

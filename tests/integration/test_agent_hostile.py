@@ -17,7 +17,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import AgentCase, fence  # noqa: E402
+from agent_scene import AgentCase, fence, unwaited  # noqa: E402
 import test_agent_real  # noqa: E402
 
 CASES, AT_A_TIME, COLUMNS = 500, 50, 80
@@ -173,7 +173,9 @@ class Value:
         self.assertEqual(got, mine)
 
     def check_terminal(self, out, steps):
-        text = out.replace("\r\n", "\n")
+        text = unwaited(out.replace("\r\n", "\n"))
+        # a row may come in pieces, each in ink
+        text = re.sub(r"\x1b\[0m\x1b\[31m", "", text)
         # ink stands at the ends of lines, and nowhere else
         text = re.sub(r"^\x1b\[(?:1|2|31|32|36)m(.*)\x1b\[0m$", r"\1", text, flags=re.M)
         self.assertIsNone(bad(text))

@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import KEY, AgentCase, fence, read_terminal  # noqa: E402
+from agent_scene import KEY, AgentCase, fence, read_terminal, unwaited  # noqa: E402
 from mock_model import MockModel, chat_events, messages_events  # noqa: E402
 
 COLUMNS = 40
@@ -51,33 +51,36 @@ class Live(AgentCase):
         return out.decode().replace("\r\n", "\n")
 
     def live(self, text):
-        """The rows between the agent's first lines and the answer that is marked as such."""
-        text = re.sub(r"\x1b\[[0-9]+m", "", text)
-        return [row for row in text[:text.index("\nanswer\n")].split("\n")
+        """The rows before the line about the answer; none is rewritten, but one of the agent's."""
+        text = re.sub(r"\x1b\[[0-9]+m", "", unwaited(text))
+        return [row for row in re.split(r"\n(?:the answer is above|answer)\n", text)[0].split("\n")
                 if row.startswith("  : ")]
 
     def test_before_the_reply_is_whole(self):
         """The server goes on only when its first words have been seen on the terminal."""
         for model, events in EVENTS.items():
             answer = {"say": "The first words and the last."}
-            at = events(answer).index(b"d the las")  # a piece has nine characters
+            at = events(answer).index(b"d the las")  # a piece has nine characters; a word is whole
             gone_on = threading.Event()
             out = self.on_terminal(
                 [{**answer, "gate": (at, gone_on)}], model=model,
-                seen=lambda out: b"words an" in out and b"las" not in out and gone_on.set())
+                seen=lambda out: b"words" in out and b"las" not in out and gone_on.set())
             self.assertTrue(gone_on.is_set(), out)
             self.assertEqual(self.live(out), ["  : The first words and the last."])
-            self.assertIn("\nanswer\n  > The first words and the last.\n", out)
+            self.assertIn("  : The first words and the last.\nthe answer is above\n", out)
+            self.assertEqual(out.count("first words"), 1)
 
     def test_code_and_words_beside_a_call(self):
         out = self.on_terminal([{"say": "So:\n" + fence("print(6 * 7)")}, {"say": "It is 42."}])
         self.assertEqual(self.live(out), ["  : So:", "  : ```python", "  : print(6 * 7)",
                                           "  : ```", "  : It is 42."])
-        self.assertIn("step 1 of 10\n  > print(6 * 7)\n  | 42\n", out)
+        # the code was seen, and is not shown again
+        self.assertIn("step 1 of 10\n  | 42\n", out)
         calls = [("python", json.dumps({"code": "print(1)"}))]
         out = self.on_terminal([{"say": "Look:", "calls": calls}, {"say": "1."}], "--code-in",
                                "tools")
         self.assertEqual(self.live(out), ["  : Look:", "  : 1."])
+        self.assertIn("step 1 of 10\n  > print(1)\n  | 1\n", out)  # arguments are not streamed
 
     def test_nothing_of_it_moves_the_cursor(self):
         """A sequence in two pieces, halves of surrogates, what is no UTF-8, what is not seen."""
@@ -87,7 +90,8 @@ class Live(AgentCase):
         rows = self.live(out)
         self.assertEqual(rows[0], "  : \\x1b[2J\\x9b")
         self.assertEqual(rows[1], "  : answer")
-        self.assertEqual(out.count("\nanswer\n"), 1)
+        self.assertEqual((out.count("\nanswer\n"), out.count("\nthe answer is above\n")), (0, 1))
+        out = unwaited(out)
         for bad in "\x1b\x07\x9b\u202e\u200b\x00\r":
             self.assertNotIn(bad, out)
         for good in ("\\u202e", "\\u200b", "<\\x07>", "\ufffd"):
@@ -126,7 +130,7 @@ class Live(AgentCase):
             self.assertLessEqual(len(rows), 16384 // (COLUMNS - 5) + 1)
             self.assertGreater(len(rows), 150)
             self.assertEqual(out.count("the rest of this reply is shown"), 1)
-            # the next reply is shown anew, and what was left out is there
+            # what was left out is there
             answer = out[out.index("\nanswer\n"):out.rindex("\nmodel: ")]
             self.assertEqual(answer.count(words[0]), words.count(words[0]))
 

@@ -198,7 +198,7 @@ for name in ('.git/config', 'a/.git/config', 'a/.env', 'a/x', '.stepjail', "q': 
         p.send_signal(signal.SIGTERM)
         out, err = p.communicate(timeout=60)
         self.assertEqual(p.returncode, 143)
-        self.assertIn(b"/work/out was not copied: a signal ended the run\n", out)
+        self.assertIn(b"/work/out was not copied: a signal ended the run\n", err)
         self.assertEqual(self.tree(self.path("o")), {})
 
 

@@ -296,7 +296,7 @@ class Real(Installed, RecordCase):
         os.unlink(self.record)
         self.assertNotIn("warning", self.run_real("print(1)", more=("--quiet",))[1])
         os.unlink(self.record)
-        out, err = self.run_real("print(1)", more=("--stateless",))
+        out, err = self.run_real("print(1)", more=("--stateless", "--json"))
         self.assertEqual(err.count(line), len(self.missing) // 2)
 
     def test_limits_are_named(self):

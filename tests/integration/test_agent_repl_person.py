@@ -62,8 +62,8 @@ class Terminal(AgentCase):
     def type(self, keys):
         os.write(self.fd, keys.encode())
 
-    def leave(self):
-        self.type("\x04")
+    def leave(self, keys="\x04"):
+        self.type(keys)
         status = None
         end = time.monotonic() + 60
         while status is None and time.monotonic() < end:
@@ -125,6 +125,40 @@ class Person(Terminal):
         self.type("def f(x):\n    if x:\n        return [\n            x,\n        ]\n\n"
                   "print(f(6)[0] * 7)\nf(1)[0]; print(2)\n")
         self.assertRegex(self.expect(r"\[3\]>>> $"), r"(?s)\n42\n.*\n2\n")
+
+    PASTES = (  # and what is printed; each is one paste, with the newline behind it
+        ("def f(x):\n    y = x\n\n    return y\n\nprint(f(6) * 7)", "42"),
+        ("class A:\n\n    def f(self):\n        return 1\n\n\n    def g(self):\n\n        return 2\n"
+         "print(A().f(), A().g())", "1 2"),
+        ("if 0:\n    1\n\nelse:\n    print('other')\n\n# words\n\nprint('end')", "other"),
+        ("try:\n    1/0\n\nexcept ZeroDivisionError:\n    print('caught')\n\nfinally:\n\n"
+         "    print('fin')\nx = 1", "caught\nfin"),
+        ("@str\n@repr\n\ndef f(): pass\nprint(f[1:9])", "function"),
+        ("def f():\n    return '''\n\na'''\n\n\nprint(f().strip())", "a"),
+    )
+
+    def test_pasted_blank_lines(self):
+        """At a prompt they end a function, but not one that is pasted."""
+        self.start()
+        for text, printed in self.PASTES:
+            with self.subTest(text=text):
+                self.type(text + "\nprint('pas' + 'ted')\n")
+                seen = self.expect(r"\npasted\n")
+                self.expect(r"\]>>> $")
+                self.assertNotIn("Traceback", seen)
+                self.assertIn("\n" + printed, seen)
+
+    def test_exit(self):
+        for keys, status in (("exit()\n", 0), ("quit(3)\n", 3), ("exit\n", 0), ("quit\n", 0),
+                             (":quit\n", 0)):
+            with self.subTest(keys=keys):
+                self.start()
+                self.type("import sys; exit = quit = sys.exit; 1/0\n")  # as in a jail
+                self.expect(r"\[1\]>>> $")
+                self.assertEqual(self.leave(keys), status)
+        self.start()
+        self.type("import os; os._exit(7)\n")
+        self.expect(r"exit status 7; rolled back to state 0: .*\n\[0\]>>> $")
 
     def test_statements(self):
         self.start()

@@ -113,6 +113,15 @@ class Demo(ReplayCase):
         self.assertIn("  - 344 rows", out)
         self.assertIn("  + 345 rows", out)
 
+    def test_unknown_file(self):
+        other = self.path("other.csv", "x")
+        self.one_line(self.replay("--file", other, "--file", self.csv, status=125), f"--file: {other}: the transcript",
+                      "no file that is called other.csv")
+        self.record = self.path("r.jsonl")
+        self.repl(":put " + self.path("put.txt", "x") + "\n")
+        self.assertIn("nothing to compare", self.replay("--file", self.path("put.txt")))
+        self.one_line(self.replay("--file", other, status=125), "no file that is called other.csv")
+
     def test_moved_file(self):
         os.mkdir(self.path("moved"))
         there = shutil.move(self.csv, self.path("moved/penguins.csv"))

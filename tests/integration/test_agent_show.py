@@ -257,7 +257,7 @@ class Shows(AgentCase):
 
     def repl(self, script, *args):
         with open(self.path("script", script)) as f:
-            return self.run_agent("repl", "--stepjail", self.fake, "--no-history", "--transcript",
+            return self.run_agent("repl", "--stepjail", self.fake, "--keep-going", "--transcript",
                                   self.path("r.jsonl"), *args, stdin=f)
 
     def test_repl(self):

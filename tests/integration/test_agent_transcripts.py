@@ -283,6 +283,53 @@ class Prune(FolderCase):
         self.assertEqual(self.names(), [])
 
 
+class All(FolderCase):
+    """verify and violations, of all of a folder."""
+
+    END = {"event": "end", "outcome": "answered"}
+
+    def edit(self, name):
+        with open(os.path.join(self.state, name), "r+b") as f:
+            f.seek(40)
+            f.write(b"#")
+
+    def test_verify(self):
+        self.assertEqual(self.transcripts("verify"), "")
+        self.put("whole.jsonl", [START, self.END], age_s=3)
+        self.assertRegex(self.transcripts("verify"), r"^whole\.jsonl: whole: 2 lines, 0 steps, sha256 [0-9a-f]{64}\n$")
+        self.put("cut.jsonl", [START, {"event": "step"}], age_s=2)
+        out = self.transcripts("verify", status=2)
+        self.assertEqual([line.split(":")[0] for line in out.splitlines()], ["cut.jsonl", "whole.jsonl"])
+        self.put("edited.jsonl", [START, self.END], age_s=1)
+        self.edit("edited.jsonl")
+        self.put("new.jsonl", [START])
+        out = self.transcripts("verify", status=1)
+        self.assertEqual(out.count("\n"), 4)
+        self.assertIn("line 1 is wrong: it was altered", out)
+
+    def test_another_folder(self):
+        self.put("whole.jsonl", [START, self.END])
+        there = shutil.copytree(self.state, self.path("there"))
+        shutil.rmtree(self.state)
+        for what in ("verify", "list"):
+            self.assertIn("whole.jsonl", self.transcripts(what, there))
+            self.assertEqual(self.transcripts(what), "")
+        self.one_line(self.transcripts("verify", self.path("none"), status=125), "No such file")
+
+    def test_violations(self):
+        """As a list; before there was one, a step had one name."""
+        self.put("list.jsonl", [START, {"event": "step", "step": 2, "violation": "execve", "violations": [
+            {"name": "execve", "count": 3, "pid": 7}, {"name": "ptrace\x1b[2J\n", "count": 1}]},
+            {"event": "step", "step": 3, "violation": None, "violations": []}, self.END], age_s=1)
+        self.put("name.jsonl", [START, {"event": "step", "step": 1, "violation": "unshare"},
+                                {"event": "step", "step": 2, "violation": ""}, self.END], age_s=2)
+        out = self.transcripts("violations")
+        self.assertEqual(out.splitlines(), ["list.jsonl  step 2  x3  execve", "list.jsonl  step 2  x1  ptrace\\x1b[2J\\n",
+                                            "name.jsonl  step 1  x1  unshare"])
+        self.edit("name.jsonl")
+        self.assertEqual(self.transcripts("violations", status=1).count("\n"), 2)
+
+
 class Bound(FolderCase):
     def told(self, *args):
         status, out, err = self.solve("--model", self.script("Done."), *args)

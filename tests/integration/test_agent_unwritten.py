@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import AGENT, fence, wait_for  # noqa: E402
+from agent_scene import AGENT, errors, fence, wait_for  # noqa: E402
 from test_agent_transcript import CUT, WHOLE, TranscriptCase  # noqa: E402
 
 
@@ -179,7 +179,7 @@ class Full(TranscriptCase):
                     capture_output=True, env=self.env(), timeout=60)
                 err = p.stderr.decode().replace(disk + "/t.jsonl", kept)
                 self.assertTrue(os.path.exists(kept), err)
-                stopped += self.check(p.returncode, p.stdout.decode(), err, kept)
+                stopped += self.check(p.returncode, errors(err, False), errors(err), kept)
         self.assertGreaterEqual(stopped, 2)
         self.assertLess(stopped, 6)
 

@@ -10,6 +10,8 @@
 
 #include "agent/confine/confine.h"
 
+#define CONFINE_CLIENT (CONFINE_CONNECT | CONFINE_NAMES | CONFINE_READ)
+
 #define DEADLY (1000 + SIGSYS) /* an outcome beside errnos: the kernel ended it */
 
 #define NET (CONFINE_CONNECT | CONFINE_READ)

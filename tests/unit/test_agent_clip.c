@@ -230,13 +230,12 @@ END_TEST
 
 START_TEST(units_say_times)
 {
-	char s[32];
 
-	ck_assert_str_eq(units_say_time(250, s, sizeof(s)), "250 ms");
-	ck_assert_str_eq(units_say_time(1250, s, sizeof(s)), "1.2 s");
-	ck_assert_str_eq(units_say_time(60000, s, sizeof(s)), "60 s");
-	ck_assert_str_eq(units_say_time(600000, s, sizeof(s)), "10 min");
-	ck_assert_str_eq(units_say_time(12345, s, sizeof(s)), "12 s");
+	ck_assert_str_eq(units_say_time(250).text, "250 ms");
+	ck_assert_str_eq(units_say_time(1250).text, "1.2 s");
+	ck_assert_str_eq(units_say_time(60000).text, "60 s");
+	ck_assert_str_eq(units_say_time(600000).text, "10 min");
+	ck_assert_str_eq(units_say_time(12345).text, "12 s");
 }
 END_TEST
 

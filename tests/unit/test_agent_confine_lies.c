@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/secret.h"
 #include "agent/confine/confine.h"
 #include "agent/key/key.h"
 #include "init/io.h"
@@ -105,9 +106,23 @@ static void be_confined(void *arg)
 	secret = secret_new(p.secret_bytes, &e);
 	p.secret = secret;
 	MUST(confine_self(&p, &f, &e) == 0);
-	MUST(f.no_new_privs && f.seccomp == 2 && f.caps == 0 && !f.dumpable);
-	MUST(f.filters == 1 || f.filters == -1);
-	MUST(f.has_secret && !f.secret.dumped && !f.secret.forked);
+	MUST(f.has_secret);
+
+	cJSON *told = confine_json(&p, &f);
+	const cJSON *key = cJSON_GetObjectItem(told, "key");
+	const cJSON *filters = cJSON_GetObjectItem(told, "filters");
+
+	MUST(cJSON_IsTrue(cJSON_GetObjectItem(told, "no_new_privs")));
+	MUST(cJSON_GetObjectItem(told, "seccomp")->valueint == 2);
+	MUST(strcmp(cJSON_GetObjectItem(told, "capabilities")->valuestring,
+		    "0000000000000000") == 0);
+	MUST(cJSON_IsFalse(cJSON_GetObjectItem(told, "dumpable")));
+	MUST(cJSON_IsNull(filters) || filters->valueint == 1);
+	MUST(cJSON_IsFalse(cJSON_GetObjectItem(key, "dumped")));
+	MUST(cJSON_IsFalse(cJSON_GetObjectItem(key, "forked")));
+	cJSON_Delete(told);
+	/* and it is so: asked of the kernel once more */
+	MUST(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0);
 	MUST(was[0] == '\0' && !getenv("OPENAI_API_KEY"));
 	MUST(confine_landlock_abi(&e) < 0); /* the filter refuses to ask again */
 }

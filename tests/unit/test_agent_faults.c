@@ -197,9 +197,9 @@ static void check_reply(struct reply *reply)
 	extract_code(text_string(&reply->text), reply->text.length, &x, NULL);
 	check_code(&x);
 
-	ck_assert_int_eq(chat_add(&chat, ROLE_USER, "task", 4, &e), 0);
-	ck_assert_int_eq(chat_add_reply(&chat, reply, &e), 0);
-	ck_assert_int_eq(chat_add_observation(&chat, "seen", 4, &e), 0);
+	chat_add(&chat, ROLE_USER, "task", 4);
+	chat_add_reply(&chat, reply);
+	chat_add_observation(&chat, "seen", 4);
 	for (size_t i = 0; i < 2; i++) {
 		const struct model_plan plan = { .model_name = "m" };
 		const struct model m = { .plan = &plan, .base_url = (char[]){ "x" } };

@@ -16,12 +16,12 @@
 /* in pieces of @piece bytes, laid out */
 static void lay_out(const char *words, size_t length, size_t piece, struct text *out)
 {
-	struct live l = { 0 };
+	struct live l = { .mark = MARK, .prose = true, .bounded = true };
 
 	for (size_t at = 0; at < length; at += piece)
-		live_add(&l, words + at, length - at < piece ? length - at : piece, MARK,
+		live_add(&l, words + at, length - at < piece ? length - at : piece,
 			 COLUMNS, out);
-	(void)live_end(&l, MARK, COLUMNS, out);
+	(void)live_end(&l, COLUMNS, out);
 	ck_assert_uint_eq(l.column + l.bytes + l.rows + l.full, 0);
 }
 
@@ -65,6 +65,9 @@ static const struct {
 	{ "\xf0\x9f\x90\xa7\xe2\x80\xae", ": \xf0\x9f\x90\xa7\\u202e\n" },
 	{ "\xf0\x9f\x90", ": \\xf0\\x9f\\x90\n" },
 	{ "\xff\x00\x80", ": \\xff\n" },
+	{ "words are not broken", ": words are not \n: broken\n" },
+	{ "a\tb words  are\n whole", ": a\tb words \n:  are\n:  whole\n" },
+	{ "so 12345678901234567890 is", ": so 12345678901234\n: 567890 is\n" },
 };
 
 START_TEST(pieces_make_no_difference)
@@ -102,26 +105,58 @@ END_TEST
 
 START_TEST(bounds_hold)
 {
-	struct live l = { 0 };
+	struct live l = { .mark = MARK, .prose = true, .bounded = true };
 	cleanup_text struct text out = { 0 };
 
 	for (size_t i = 0; i < LIVE_BYTES_MAX + 10; i++)
-		live_add(&l, "x", 1, MARK, 1000, &out);
+		live_add(&l, "x", 1, 1000, &out);
 	ck_assert(l.full);
 	ck_assert_uint_ge(out.length, LIVE_BYTES_MAX);
 	ck_assert_uint_le(out.length, LIVE_BYTES_MAX + LIVE_BYTES_MAX / 100);
-	ck_assert(!live_end(&l, MARK, 1000, &out));
+	ck_assert(!live_end(&l, 1000, &out));
 	text_clear(&out);
 	for (size_t i = 0; i < LIVE_ROWS_MAX + 10; i++)
-		live_add(&l, "\n", 1, MARK, 1000, &out);
+		live_add(&l, "\n", 1, 1000, &out);
 	ck_assert(l.full);
 	ck_assert_uint_eq(out.length, LIVE_ROWS_MAX * strlen(MARK "\n"));
-	ck_assert(!live_end(&l, MARK, 1000, &out));
-	ck_assert(live_end(&l, MARK, 1000, &out));
+	ck_assert(!live_end(&l, 1000, &out));
+	ck_assert(live_end(&l, 1000, &out));
 	/* a terminal without a width */
 	text_clear(&out);
-	live_add(&l, "123456789", 9, MARK, 0, &out);
-	ck_assert_str_eq(text_string(&out), ": 1234567\n: 89");
+	live_add(&l, "123456789", 9, 1, &out);
+	live_row_end(&l, &out);
+	ck_assert_str_eq(text_string(&out), ": 1234567\n: 89\n");
+}
+END_TEST
+
+static const struct {
+	const char *text, *shown;
+	size_t columns;
+} folds[] = {
+	{ "| short\n", "| short\n", 20 },
+	{ "| 0123456789012345\n", "| 0123456789012345\n", 20 },
+	{ "| 01234567890123456789abc\n", "| 0123456789012345\n| 6789abc\n", 20 },
+	{ "| one two three four five\n", "| one two three \n| four five\n", 20 },
+	{ "| \t\t\tx\n", "| \t\t\n| \tx\n", 20 },
+	/* two cells each, though a terminal may show it in one */
+	{ "| \xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\n",
+	  "| \xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\n| \xe4\xbd\xa0\xe4\xbd\xa0\n", 10 },
+	/* a selector is not torn from what it selects */
+	{ "| 1234567\xe2\x9d\xa4\xef\xb8\x8f\xe2\x9d\xa4\xef\xb8\x8f\n",
+	  "| 1234567\xe2\x9d\xa4\xef\xb8\x8f\n| \xe2\x9d\xa4\xef\xb8\x8f\n", 13 },
+	{ "| a\n\n| 01234567890123456789\nno end",
+	  "| a\n\n| 0123456789012345\n| 6789\nno end", 20 },
+	{ "| 0123456789\n", "| 012345\n| 6789\n", 1 }, /* never narrower than that */
+	{ "", "", 20 },
+};
+
+START_TEST(lines_fold)
+{
+	struct text t = { 0 };
+
+	live_fold("| ", folds[_i].text, strlen(folds[_i].text), folds[_i].columns, &t);
+	ck_assert_str_eq(text_string(&t), folds[_i].shown);
+	text_free(&t);
 }
 END_TEST
 
@@ -134,6 +169,7 @@ Suite *agent_live_suite(void)
 			    (int)(sizeof(shown) / sizeof(shown[0])));
 	tcase_add_test(c, no_byte_gets_through);
 	tcase_add_test(c, bounds_hold);
+	tcase_add_loop_test(c, lines_fold, 0, (int)(sizeof(folds) / sizeof(folds[0])));
 	suite_add_tcase(s, c);
 	return s;
 }

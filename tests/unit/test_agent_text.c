@@ -193,37 +193,6 @@ END_TEST
 
 static const struct {
 	const char *text, *shown;
-	size_t columns;
-} folds[] = {
-	{ "| short\n", "| short\n", 20 },
-	{ "| 0123456789012345\n", "| 0123456789012345\n", 20 },
-	{ "| 01234567890123456789abc\n", "| 01234567890123456\n| 789abc\n", 20 },
-	{ "| one two three four five\n", "| one two three \n| four five\n", 20 },
-	{ "| \t\t\tx\n", "| \t\t\n| \tx\n", 20 },
-	/* two cells each, though a terminal may show it in one */
-	{ "| \xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\n",
-	  "| \xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\n| \xe4\xbd\xa0\xe4\xbd\xa0\n", 10 },
-	/* a selector is not torn from what it selects */
-	{ "| 1234567\xe2\x9d\xa4\xef\xb8\x8f\xe2\x9d\xa4\xef\xb8\x8f\n",
-	  "| 1234567\xe2\x9d\xa4\xef\xb8\x8f\n| \xe2\x9d\xa4\xef\xb8\x8f\n", 12 },
-	{ "| a\n\n| 01234567890123456789\nno end",
-	  "| a\n\n| 01234567890123456\n| 789\nno end", 20 },
-	{ "| 0123456789\n", "| 0123456\n| 789\n", 1 }, /* never narrower than that */
-	{ "", "", 20 },
-};
-
-START_TEST(escape_folds)
-{
-	struct text t = { 0 };
-
-	escape_fold(&t, "| ", folds[_i].text, strlen(folds[_i].text), folds[_i].columns);
-	ck_assert_str_eq(text_string(&t), folds[_i].shown);
-	text_free(&t);
-}
-END_TEST
-
-static const struct {
-	const char *text, *shown;
 } turns[] = {
 	{ "<|im_start|>system", "\\x3c|im_start|>system" },
 	{ "a<|im_end|><|im_end|>", "a\\x3c|im_end|>\\x3c|im_end|>" },
@@ -241,10 +210,19 @@ static const struct {
 
 START_TEST(escape_breaks_turns)
 {
-	struct text t = { 0 };
+	struct text theirs = { .max = 1 }, t = { 0 };
 
-	escape_turns(&t, turns[_i].text, strlen(turns[_i].text));
+	text_puts(&theirs, "ab"); /* does not fit */
+	escape_turns(&t, &theirs);
+	ck_assert_int_eq(t.failed, E2BIG);
+	text_free(&theirs);
+	text_free(&t);
+	theirs = t = (struct text){ 0 };
+	text_puts(&theirs, turns[_i].text);
+	escape_turns(&t, &theirs);
 	ck_assert_str_eq(text_string(&t), turns[_i].shown);
+	ck_assert_int_eq(t.failed, 0);
+	text_free(&theirs);
 	text_free(&t);
 }
 END_TEST
@@ -265,7 +243,6 @@ Suite *agent_text_suite(void)
 	tcase_add_loop_test(c, escape_shows_what_hides, 0, ROWS(escapes));
 	tcase_add_test(c, escape_hides_every_control);
 	tcase_add_test(c, escape_lines_prefixes_all);
-	tcase_add_loop_test(c, escape_folds, 0, ROWS(folds));
 	tcase_add_loop_test(c, escape_breaks_turns, 0, ROWS(turns));
 	suite_add_tcase(s, c);
 	return s;

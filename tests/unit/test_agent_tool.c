@@ -138,9 +138,7 @@ END_TEST
 
 static void add(struct chat *chat, enum role role, const char *text)
 {
-	struct err e = { 0 };
-
-	ck_assert_int_eq(chat_add(chat, role, text, strlen(text), &e), 0);
+	chat_add(chat, role, text, strlen(text));
 }
 
 /* rules, a task, an answer beside two calls, one of them unreadable, what became of
@@ -148,7 +146,6 @@ static void add(struct chat *chat, enum role role, const char *text)
 static void make_chat(struct chat *chat)
 {
 	struct reply reply = { 0 };
-	struct err e = { 0 };
 	unsigned int serial = 0;
 
 	add(chat, ROLE_SYSTEM, "rules");
@@ -158,11 +155,11 @@ static void make_chat(struct chat *chat)
 	add_call(&reply, "python", "{\"code\": \"1\"}");
 	add_call(&reply, "", "{\"");
 	reply_end(&reply, &serial);
-	ck_assert_int_eq(chat_add_reply(chat, &reply, &e), 0);
-	ck_assert_int_eq(chat_add_observation(chat, "It ran.", 7, &e), 0);
+	chat_add_reply(chat, &reply);
+	chat_add_observation(chat, "It ran.", 7);
 	reply_begin(&reply);
-	ck_assert_int_eq(chat_add_reply(chat, &reply, &e), 0);
-	ck_assert_int_eq(chat_add_observation(chat, "Empty.", 6, &e), 0);
+	chat_add_reply(chat, &reply);
+	chat_add_observation(chat, "Empty.", 6);
 	reply_free(&reply);
 }
 
@@ -269,14 +266,12 @@ END_TEST
 static void observe(struct chat *chat, int number, size_t bytes)
 {
 	cleanup_text struct text text = { 0 };
-	struct err e = { 0 };
 
 	add(chat, ROLE_ASSISTANT, "code");
 	text_printf(&text, "Step %d: done.\n", number);
 	for (size_t i = 0; i < bytes; i++)
 		text_puts(&text, "x");
-	ck_assert_int_eq(chat_add_observation(chat, text_string(&text), text.length, &e),
-			 0);
+	chat_add_observation(chat, text_string(&text), text.length);
 }
 
 START_TEST(the_oldest_observations_go_first)
@@ -284,7 +279,6 @@ START_TEST(the_oldest_observations_go_first)
 	struct chat chat = { 0 };
 	struct gauge g = { 0 };
 	struct compacted done;
-	struct err e = { 0 };
 	uint64_t before;
 
 	add(&chat, ROLE_SYSTEM, "rules");
@@ -294,10 +288,10 @@ START_TEST(the_oldest_observations_go_first)
 	ck_assert_uint_eq(compact_tokens(before, &g), before / 3 + 1);
 
 	/* it fits */
-	ck_assert_int_eq(compact_chat(&chat, before, &g, &done, &e), 0);
+	done = compact_chat(&chat, before, &g);
 	ck_assert_uint_eq(done.observations, 0);
 	/* the first is enough */
-	ck_assert_int_eq(compact_chat(&chat, before / 3 - 900, &g, &done, &e), 0);
+	done = compact_chat(&chat, before / 3 - 900, &g);
 	ck_assert_uint_eq(done.observations, 1);
 	ck_assert_str_eq(chat.list[2].text,
 			 "Step 1: done.\n(The rest of this observation, 3001 bytes, is "
@@ -305,11 +299,11 @@ START_TEST(the_oldest_observations_go_first)
 	ck_assert_uint_eq(chat_bytes(&chat), before - done.bytes);
 	ck_assert_uint_eq(done.tokens, compact_tokens(chat_bytes(&chat), &g));
 	/* never the last, nor what would not become shorter */
-	ck_assert_int_eq(compact_chat(&chat, 1, &g, &done, &e), 0);
+	done = compact_chat(&chat, 1, &g);
 	ck_assert_uint_eq(done.observations, 1);
 	ck_assert_str_eq(chat.list[4].text, "Step 2: done.\nxxxxxxxxxx");
 	ck_assert_uint_gt(strlen(chat.list[8].text), 3000);
-	ck_assert_int_eq(compact_chat(&chat, 1, &g, &done, &e), 0);
+	done = compact_chat(&chat, 1, &g);
 	ck_assert_uint_eq(done.observations, 0);
 	ck_assert_str_eq(chat.list[0].text, "rules");
 	ck_assert_str_eq(chat.list[1].text, "code");
