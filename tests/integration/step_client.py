@@ -92,6 +92,22 @@ class Channel:
     __del__ = close  # a state that nobody holds any more ends
 
 
+def open_process(host_pid):
+    """A pidfd; None where it has ended."""
+    try:
+        return os.pidfd_open(host_pid)
+    except ProcessLookupError:
+        return None
+
+
+def wait_for_end(process):
+    """On a busy host, processes that have said their last word would fill the jail."""
+    if process is not None:
+        ended = select.select([process], [], [], PATIENCE)[0]
+        os.close(process)
+        assert ended
+
+
 class State:
     """An interpreter that waits."""
 
@@ -112,6 +128,12 @@ class State:
 
     def close(self):
         self.channel.close()
+
+    def end(self):
+        """Close it, and wait for its process."""
+        process = open_process(self.host_pid)
+        self.close()
+        wait_for_end(process)
 
 
 class Step:
@@ -245,6 +267,7 @@ class FileWork:
             self.pid = BORN.unpack(self.channel.expect(STARTED, number))[0]
         except Gone:
             raise Gone(state.channel.expect(FAIL, number)[8:].rstrip(b"\0").decode()) from None
+        self.process = open_process(self.channel.sender)
 
     def end(self, data=b""):
         got = b""
@@ -265,6 +288,7 @@ class FileWork:
         except Gone:
             pass
         self.channel.close()
+        wait_for_end(self.process)
         return errnum, count, got
 
 
@@ -303,7 +327,7 @@ class Jail:
         step = self.begin(source, stdin).end()
         if step.state:
             if self.head is not self.zero and not keep:
-                self.head.close()
+                self.head.end()
             self.head = step.state
         return step
 
