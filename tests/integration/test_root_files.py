@@ -217,7 +217,7 @@ class RootFiles(Host, unittest.TestCase):
                  f"open('x', 'w').write('x')\n:get x\n:get x {others}/x\n:get x none/x\n"
                  f":put {self.secret('theirs', owner=4242)}\n:put {self.secret()}\n"
                  "print(open('secret').read(), end='')\n")
-        _, out, err = self.agent("repl", "--file", self.secret(), text=lines, folder=others)
+        _, out, err = self.agent("repl", "--keep-going", "--file", self.secret(), text=lines, folder=others)
         self.assertEqual(out.count("root's own\n"), 2, err)
         given_up = "(the agent gives up root's rights to what is not root's): Permission denied"
         for words in (f"x {given_up}", f"{others}/x {given_up}", f"{self.folder}/theirs {given_up}",
