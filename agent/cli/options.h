@@ -66,7 +66,7 @@ struct opt {
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
 	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
 	const char *hint;       /* OPT_CHOICE: ends the line about a value that is none */
-	const char *with[5];    /* refused without one of these; NULL at the end */
+	const char *with[4];    /* refused without one of these; NULL at the end */
 };
 
 /* last columns of a row: group, kind, and the field of the command's struct it fills */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cmd_transcripts.c - stepjail-agent transcripts list, show, verify, violations, prune:
- * what runs have left
- * in the user's folder of transcripts
+ * what runs have left in a folder of transcripts
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -61,7 +61,7 @@ int checks_plan(struct checks *v, const struct checks_options *o, struct err *e)
  * What they say to that is not heard: one that cannot be started is found out before the
  * model has used up its steps.
  *
- * Return: 0, -ENOTRECOVERABLE with a line that names the option; or as run_once()
+ * Return: 0, -ENOTRECOVERABLE with a line that names the option; or as task_run()
  */
 int checks_try(struct checks *v, struct err *e);
 

@@ -15,6 +15,7 @@
 #include "agent/loop/prompt.h"
 #include "init/wire.h"
 #include "tests/unit/suites.h"
+#include "tests/unit/test_agent_loops.h"
 
 START_TEST(every_way_has_its_words)
 {
@@ -25,26 +26,17 @@ START_TEST(every_way_has_its_words)
 	for (int tools = 0; tools < 2; tools++) {
 		const struct jail_options jail = { .rootfs = "core" };
 		struct model_plan model_plan = { .tools = tools };
-		struct task *task = calloc(1, sizeof(*task));
-		struct loop *l = calloc(1, sizeof(*l));
+		struct loop *l = loop_of((enum mode_kind)_i, &jail, &model_plan);
 		struct text out = { 0 };
 
-		ck_assert(task && l);
-		task->plan = (struct session_plan){ .jail = &jail, .step_ms = 60000 };
-		task->budget.limit[BUDGET_STEPS] = 10;
-		task->budget.limit[BUDGET_WALL_MS] = 600000;
-		l->task = task;
-		l->model.plan = &model_plan;
-		l->work.mode = mode;
-		l->out = OUT_NONE;
 		prompt_system(l, &out);
 		ck_assert_ptr_nonnull(strstr(out.bytes, mode->ends[tools]));
 		ck_assert_ptr_nonnull(strstr(out.bytes, mode->begin));
 		/* fences are not told of where calls are taken */
 		ck_assert(tools == !strstr(out.bytes, "without a code block"));
 		text_free(&out);
+		free(l->task);
 		free(l);
-		free(task);
 	}
 }
 END_TEST

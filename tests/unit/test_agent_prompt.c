@@ -10,6 +10,7 @@
 #include "agent/loop/loop.h"
 #include "agent/loop/prompt.h"
 #include "tests/unit/suites.h"
+#include "tests/unit/test_agent_loops.h"
 
 static struct media_list nothing;
 
@@ -152,37 +153,45 @@ START_TEST(odd_files_are_said)
 }
 END_TEST
 
+struct loop *loop_of(enum mode_kind mode, const struct jail_options *jail,
+		     const struct model_plan *model)
+{
+	struct task *task = calloc(1, sizeof(*task));
+	struct loop *l = calloc(1, sizeof(*l));
+
+	ck_assert(task && l);
+	task->plan = (struct session_plan){ .jail = jail, .step_ms = 60000 };
+	task->budget.limit[BUDGET_STEPS] = 10;
+	task->budget.limit[BUDGET_WALL_MS] = 600000;
+	l->task = task;
+	l->model.plan = model;
+	l->work.mode = &mode_rows[mode];
+	l->out = OUT_NONE;
+	return l;
+}
+
 START_TEST(rules_name_the_limits)
 {
 	const struct jail_options jail = {
 		.rootfs = "core", .pass = { .items = { "memory", "512M" }, .count = 2 }
 	};
 	struct model_plan model_plan = { .tools = false };
-	struct task *task = calloc(1, sizeof(*task));
-	struct loop *l = calloc(1, sizeof(*l));
+	struct loop *l = loop_of(MODE_CODEACT, &jail, &model_plan);
 	struct text out = { 0 };
 
-	ck_assert(task && l);
-	task->plan = (struct session_plan){ .jail = &jail, .step_ms = 60000 };
-	task->budget.limit[BUDGET_STEPS] = 10;
-	task->budget.limit[BUDGET_WALL_MS] = 600000;
-	l->task = task;
-	l->model.plan = &model_plan;
-	l->work.mode = &mode_rows[MODE_CODEACT];
-	l->out = OUT_NONE;
 	prompt_system(l, &out);
 	ck_assert_ptr_nonnull(strstr(out.bytes, "standard library only"));
 	ck_assert_ptr_nonnull(strstr(out.bytes, "60 s and 512M of memory"));
 	ck_assert_ptr_nonnull(strstr(out.bytes, "10 steps and 10 min"));
 	ck_assert_ptr_nonnull(strstr(out.bytes, "stay for the next step"));
 	text_clear(&out);
-	task->plan.stateless = true;
+	l->task->plan.stateless = true;
 	prompt_system(l, &out);
 	ck_assert_ptr_nonnull(strstr(out.bytes, "Nothing is kept"));
 	ck_assert_ptr_null(strstr(out.bytes, "stay for the next step"));
 	text_free(&out);
+	free(l->task);
 	free(l);
-	free(task);
 }
 END_TEST
 Suite *agent_prompt_suite(void)
