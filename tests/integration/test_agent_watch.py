@@ -120,7 +120,7 @@ class Watch(AgentCase):
             os.close(theirs)
             if seconds:
                 threading.Timer(seconds, gone_on.set).start()
-            err = read_terminal(ours, lambda out: b"waiting for the model, 2 s" in out and gone_on.set())
+            err = read_terminal(ours, lambda out: re.search(rb"model, (?!1 s)\d", out) and gone_on.set())
             out = p.stdout.read()
         os.close(ours)
         self.assertEqual((p.returncode, b"Hi." in out), (0, True))
@@ -128,8 +128,8 @@ class Watch(AgentCase):
 
     def test_waiting_for_the_model(self):
         err = self.waiting("--color", "never", seconds=0)
-        self.assertIn("\r\x1b[K    waiting for the model, 1 s\r\x1b[K    waiting for the model, 2 s"
-                      "\r\x1b[K", err)
+        # a busy machine may let a second go by unsaid
+        self.assertRegex(err, r"\r\x1b\[K(    waiting for the model, [1-9] s\r\x1b\[K)+")
         self.assertIn("\r\x1b[K  : Hi.\n", err)
         for option in ("--quiet",):
             self.assertEqual(self.waiting(option, seconds=2.5), "")
@@ -146,7 +146,7 @@ class Watch(AgentCase):
         self.path("fake_slow", "2.5")
         out = self.on_terminal("solve", "x", "--stepjail", self.fake, "--model", self.script("Hi."),
                                "--color", "never", env=self.env(TERM="xterm")).decode()
-        self.assertIn("\r\x1b[K    preparing the tree core, 1 s\r\x1b[K", out)
+        self.assertRegex(out, r"\r\x1b\[K(    preparing the tree core, [1-9] s\r\x1b\[K)+")
 
 
 if __name__ == "__main__":
