@@ -270,7 +270,7 @@ const struct option_row option_rows[] = {
 	  "refuse to run where the kernel has no Landlock; without this, the report says so",
 	  BITS(require) },
 	{ "preload", "NAME,NAME...",
-	  "modules that the interpreter imports before a session's first step; without it, a template of the tree data imports all that the tree has",
+	  "modules that the interpreter imports before a session's first step; without it, a template of the tree data imports numpy and pandas",
 	  TEXT(preload), .check = value_check_modules },
 	{ "cold", "no|yes",
 	  "start an interpreter for each session instead of cloning a template; always so with a folder as root tree",

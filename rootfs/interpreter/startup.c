@@ -69,7 +69,7 @@ static void check(int r)
 	exit(1);
 }
 
-void ready_python(const char *preload, uint64_t media_bytes)
+void ready_python(const char *preload, bool template, uint64_t media_bytes)
 {
 	PyStatus status = initialise();
 
@@ -77,8 +77,9 @@ void ready_python(const char *preload, uint64_t media_bytes)
 		Py_ExitStatusException(status);
 
 	PyObject *runner = PyImport_ImportModule("stepjail_runner");
-	PyObject *started =
-		runner ? PyObject_CallMethod(runner, "start", "I", STEP_TEXT_MAX) : NULL;
+	PyObject *started = runner ? PyObject_CallMethod(runner, "start", "Ii",
+							 STEP_TEXT_MAX, template)
+				   : NULL;
 
 	check(started ? 0 : -1);
 	Py_DECREF(started);
@@ -126,7 +127,7 @@ int interpreter_main(int argc, char **argv)
 		return 1;
 	}
 	(void)close(null);
-	ready_python(preload, media_bytes);
+	ready_python(preload, template, media_bytes);
 	if (template)
 		channel = template_wait(channel);
 	state_serve(channel);

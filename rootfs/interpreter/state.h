@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ int interpreter_main(int argc, char **argv);
 /**
  * ready_python() - Start Python, load the runner, import what is to be there already
  * @preload:	Names of modules with commas between them, or NULL
+ * @template:	Map the code of the tree's modules, too: see runner.py, map_code()
  * @media_bytes:	See media_prepare()
  *
  * Everything that exists by then is out of the cyclic collector's sight: see
@@ -33,7 +35,7 @@ int interpreter_main(int argc, char **argv);
  * does not start or a module is not there. Nothing of it asks for a channel: it is the
  * part of a start that a template does once.
  */
-void ready_python(const char *preload, uint64_t media_bytes);
+void ready_python(const char *preload, bool template, uint64_t media_bytes);
 
 /**
  * state_serve() - Be state 0 of a session, after ready_python(); never returns

@@ -40,10 +40,31 @@ _cached = functools.cached_property
 _watch = faulthandler.cancel_dump_traceback_later
 
 
-def start(text_max):
+def map_code(folders):
+    """Map the machine code of each of the tree's modules. A step can then import it where no
+    memory may become executable any more (--lock-code). Nothing is imported: importing all is
+    what takes long."""
+    import os
+    names = [f"{place}/{name}" for folder in folders for place, _, names in os.walk(folder)
+             for name in names if name.endswith(".so")]
+    if not names:
+        return
+    import _ctypes
+    import platform
+    for name in names:
+        try:
+            _ctypes.dlopen(name, os.RTLD_LAZY)
+        except OSError:
+            pass  # its import will say why
+    platform.processor()  # remembered: pandas asks for it, and a program would be executed
+
+
+def start(text_max, template):
     """Called once: from now on '' is on sys.path, as at a prompt."""
     global _text_max, _tree
     _text_max = text_max
+    if template:
+        map_code(sys.path[1:])  # behind the standard library's
     _tree = "built-in", "frozen", *(path + "/" for path in sys.path if path)
     sys.stdout.reconfigure(line_buffering=True)
     builtins.exit = builtins.quit = sys.exit  # site's own close stdin, for good

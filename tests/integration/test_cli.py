@@ -362,7 +362,9 @@ class NoLoader(unittest.TestCase):
             self.assertIn("Program Headers", text)
             for word in ("INTERP", "NEEDED", "Requesting program interpreter"):
                 self.assertNotIn(word, text, path)
-            self.assertIn("DYN (", text, path + " is not a PIE")
+            # the trees' Python is at a fixed address: rootfs/trees/build says why
+            if not path.startswith(core):
+                self.assertIn("DYN (", text, path + " is not a PIE")
         self.assertGreaterEqual(seen, 3)
 
 
