@@ -35,7 +35,7 @@ class Analysis(Installed, AgentCase):
         self.assertIn("No module named 'pyarrow': this tree has no Parquet, as Debian 12 has none", told[0])
         self.assertNotIn("pip", told[0])
         self.assertIn("No module named 'duckdb': this tree has no DuckDB", told[1])
-        self.assertRegex(told[2], r"\| Extension modules: \.\.\. \(total: \d{3}\)\n")
+        self.assertRegex(told[2], r"\| Extension modules: \.\.\. \(total: \d+\)\n")
         with open(self.path("t.jsonl"), encoding="utf-8") as lines:
             events = [json.loads(line) for line in lines]
         self.assertIn("no Parquet, no DuckDB", events[0]["system"])
