@@ -128,7 +128,7 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 		return r;
 	if ((n[LIMIT_TOTAL_MEMORY_BYTES] & n[LIMIT_TOTAL_PIDS] &
 	     n[LIMIT_TOTAL_CPUS_MILLI]) != NO_LIMIT)
-		return err_within(e, "the --total- limits are never given up: ");
+		return err_within(e, "leave out the --total- limits, or mend this: ");
 	cgroup_close(&j->cgroup);
 	j->missing = *e;
 	return 0;

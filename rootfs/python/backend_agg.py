@@ -5,6 +5,7 @@
 def _print_figure(self, filename, dpi=None, facecolor=None, edgecolor=None,
                   orientation="portrait", format=None, **how):
     import os
+    import sys
     done = FigureCanvasBase.print_figure(self, filename, dpi, facecolor, edgecolor,
                                          orientation, format, **how)
     path = getattr(filename, "name", None)
@@ -14,6 +15,8 @@ def _print_figure(self, filename, dpi=None, facecolor=None, edgecolor=None,
             path += "." + (format or self.get_default_filetype())
     if isinstance(path, str):
         vars(self.figure).setdefault("_stepjail_saved", []).append(path)
+        if "stepjail_shown" in sys.modules:
+            sys.modules["stepjail_shown"].saved(self.figure)
     return done
 
 

@@ -26,6 +26,7 @@ _modules = sys.modules
 _send = _bounded = None
 _limit = 0
 _displayed = []  # figures, in this step
+closed = False  # figures were, at a step's end
 
 
 class TooLong(Exception):
@@ -206,8 +207,16 @@ def saved_name(value):
     return b""
 
 
+def saved(figure):
+    """backend_agg.py: it is saved as a file. An empty one is rarely meant."""
+    if closed and is_empty(figure):
+        complain("[an empty figure was saved: figures are shown and closed at the end of each step; "
+                 "save one in the step that draws it, or keep it: fig = plt.gcf(), fig.savefig(...)]")
+
+
 def figures():
     """Show and close what is open: at a step's end, and for plt.show()."""
+    global closed
     left = managers() if _limit else []
     figs = [manager.canvas.figure for manager in left]
     figs = [figure for figure in figs if figure not in _displayed and not is_empty(figure)]
@@ -219,6 +228,7 @@ def figures():
                      "64 objects, and a child of it none]")
             break
     if left:
+        closed = True
         _modules["matplotlib._pylab_helpers"].Gcf.destroy_all()
 
 

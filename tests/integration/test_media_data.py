@@ -133,6 +133,15 @@ class Figures(Shown):
         self.figures(step, names=('b.svg',))
         self.figures(self.run_step('display(fig)'), 'display')
 
+    def test_saved_when_closed(self):
+        """At the end of the step that drew it the figure was closed; savefig() makes a new one."""
+        self.assertEqual(self.run_step('import matplotlib.pyplot as plt\nplt.savefig("a.png")').err, b'')
+        self.figures(self.run_step(PLOT))
+        step = self.run_step('plt.savefig("a.png")')
+        self.assertIn(b'[an empty figure was saved: figures are shown and closed', step.err)
+        self.run_step(PLOT + 'fig = plt.gcf()')
+        self.assertEqual(self.run_step('fig.savefig("a.png")').err, b'')
+
     def test_same_bytes(self):
         """Of two sessions, and with the same figure made again."""
         source = PLOT + 'plt.fill_between([0, 1], [1, 2], alpha=0.3)\nplt.legend(["a"])'

@@ -48,7 +48,7 @@ class Told(Host):
         for option in ("--total-memory=1G", "--total-pids=100", "--total-cpus=2"):
             done = self.run_jail(option, "--", "/bin/python3", "-c", "1", report=False)
             self.assertEqual(done.returncode, 125)
-            self.assertIn(b"the --total- limits are never given up: cgroup: ", done.stderr)
+            self.assertIn(b"leave out the --total- limits, or mend this: cgroup: ", done.stderr)
 
     def test_refused_calls(self):
         self.assertEqual(self.told(CALL),
