@@ -4,6 +4,7 @@
 SHELL := /bin/bash
 B := build
 PREFIX ?= /usr/local
+PYTHON_DIR = $(PREFIX)/lib/$(shell /usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')/dist-packages
 
 # Debian packages: what the product needs to be built, and what the tests add to that
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
@@ -34,11 +35,12 @@ JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*
 SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
+SCRIPTS := stepjail-batch stepjail-mcp
 AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
 
-all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-batch $(B)/stepjail-escape $(B)/stepjail.1 $(B)/stepjail-batch.1 ## build the programs
+all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(SCRIPTS:%=$(B)/%) $(SCRIPTS:%=$(B)/%.1) $(B)/stepjail-escape $(B)/stepjail.1 ## build the programs
 
 ## ---- set-up: the only part that asks for root, and only for missing packages
 define install_packages
@@ -94,9 +96,9 @@ $(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) 
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail.1: $(B)/mkmanual jail/manual.mdoc
 	@echo "  GEN  $@"; $< < jail/manual.mdoc > $@
-$(B)/stepjail-batch: agent/stepjail-batch
+$(SCRIPTS:%=$(B)/%): $(B)/%: agent/%
 	@echo "  COPY $@"; mkdir -p $(B); install -m 755 $< $@
-$(B)/stepjail-agent.1 $(B)/stepjail-batch.1: %.1: %
+$(B)/stepjail-agent.1 $(SCRIPTS:%=$(B)/%.1): %.1: %
 	@echo "  GEN  $@"; $< --man > $@
 # for the parser that is here: one that knows no ABI 4.0 knows no userns rule
 $(B)/stepjail.apparmor: jail/stepjail.apparmor phony
@@ -127,19 +129,20 @@ fmt: ## clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
-	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail,agent,rootfs},include/stepjail}
-	install -m 755 $(B)/stepjail $(B)/stepjail-{agent,batch} $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_mcp
+	install -m 755 $(B)/stepjail $(B)/stepjail-{agent,batch,mcp} $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
-	install -m 644 $(B)/stepjail.1 $(B)/stepjail-{agent,batch}.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(B)/stepjail.1 $(B)/stepjail-{agent,batch,mcp}.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
 	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail
+	cd agent/python && for f in *.py */*.py; do install -m 644 $$f $(DESTDIR)$(PYTHON_DIR)/$$f; done
 	for f in README.md LICENSE {jail,agent,rootfs}/README.md; do install -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f; done
 	for t in $$(basename -s .key $(B)/rootfs/*.key); do \
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 uninstall: ## remove what install puts there
-	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-agent,-batch} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch}.1
-	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail
+	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-agent,-batch,-mcp} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch,-mcp}.1
+	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail $(DESTDIR)$(PYTHON_DIR)/stepjail{.py,_mcp}
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""server.py - clients on stdin and stdout, or on a unix socket"""
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import stat
+import struct
+import sys
+import threading
+
+import stepjail
+from stepjail_mcp.client import INVALID, Client, Problem, failure
+
+LINE_MAX = 16 << 20  # bytes of a message
+
+
+def say(line):
+    with contextlib.suppress(OSError):
+        os.write(2, f"stepjail-mcp: {line}\n".encode("utf-8", "backslashreplace"))
+
+
+def fail(line):
+    say(line)
+    sys.exit(125)
+
+
+class Server:
+    def __init__(self, options, jail_options):
+        self.options = options
+        self.jails = stepjail.AsyncStepjail(options.stepjail, **jail_options)
+        self.clients = set()
+
+    async def serve(self, lines, write):
+        """One client, to the end of its lines and of what it has asked for."""
+        lock = asyncio.Lock()
+
+        async def send(message):
+            data = json.dumps(message, allow_nan=False).encode() + b"\n"
+            async with lock:
+                with contextlib.suppress(OSError):
+                    await write(data)
+
+        client = Client(self, send)
+        self.clients.add(client)
+        try:
+            async for line in lines:
+                if len(line) > LINE_MAX:
+                    await send(failure(None, Problem(INVALID, f"a message has at most {LINE_MAX} bytes")))
+                    break
+                if line.strip():
+                    await client.take(line)
+            while client.tasks:
+                await asyncio.wait(client.tasks)
+        finally:
+            self.clients.discard(client)
+            await client.close()
+
+    async def expire(self):
+        while True:
+            await asyncio.sleep(min(30, self.options.idle / 2))
+            for client in list(self.clients):
+                await client.expire()
+
+    async def stdio(self):
+        await self.serve(lines_of(sys.stdin.buffer), lambda data: asyncio.to_thread(write_all, data))
+
+    async def listen(self, path):
+        listener = bound(path)
+
+        async def connected(reader, writer):
+            pid, uid, _ = struct.unpack("3i", writer.get_extra_info("socket").getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            try:
+                if uid not in (0, os.geteuid()):
+                    say(f"a client of user {uid} (process {pid}) was turned away: only user {os.geteuid()} and "
+                        "root may connect")
+                    return
+                await self.serve(stream_lines(reader), lambda data: drained(writer, data))
+            finally:
+                writer.close()
+
+        try:
+            server = await asyncio.start_unix_server(connected, sock=listener, limit=LINE_MAX + 1)
+            say(f"listening on {path}")
+            async with server:
+                await server.serve_forever()
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def bound(path):
+    """A listening socket that its owner alone can open. One that nobody listens on is replaced."""
+    listener = socket.socket(socket.AF_UNIX)
+    with contextlib.suppress(OSError):
+        if stat.S_ISSOCK(os.lstat(path).st_mode):
+            with socket.socket(socket.AF_UNIX) as other:
+                try:
+                    other.connect(path)
+                except ConnectionRefusedError:
+                    os.unlink(path)
+    before = os.umask(0o177)
+    try:
+        listener.bind(path)
+        listener.listen(16)
+    except OSError as problem:
+        fail(f"--listen {path}: {problem.strerror}")
+    finally:
+        os.umask(before)
+    return listener
+
+
+async def drained(writer, data):
+    writer.write(data)
+    await writer.drain()
+
+
+async def stream_lines(reader):
+    while True:
+        try:
+            line = await reader.readline()
+        except ValueError:
+            line = b" " * (LINE_MAX + 1)
+        if not line:
+            return
+        yield line
+
+
+async def lines_of(file):
+    """Lines of any kind of file, read by a thread: an event loop does not wait for a regular one."""
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue(4)
+
+    def read():
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            while True:
+                line = file.readline(LINE_MAX + 1)
+                asyncio.run_coroutine_threadsafe(queue.put(line), loop).result()
+                if not line:
+                    return
+
+    threading.Thread(target=read, daemon=True).start()
+    while line := await queue.get():
+        yield line
+
+
+def write_all(data):
+    while data:
+        data = data[os.write(1, data):]

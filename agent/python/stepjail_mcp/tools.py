@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""tools.py - what a model can call: a row of TOOLS each"""
+import asyncio
+import base64
+import json
+import time
+
+FILE_MAX = 8 << 20  # bytes that get_file hands out
+
+
+class ToolProblem(Exception):
+    """What a model can mend: an error within the tool's result."""
+
+
+class Held:
+    """A handle's branch of a session, and when it was used last."""
+
+    def __init__(self, session, branch):
+        self.session, self.branch, self.lock = session, branch, asyncio.Lock()
+        self.used = time.monotonic()
+
+
+def outcome(result):
+    """What a model should know of a step's end that is not a good one, in a line or nothing."""
+    lines = []
+    if result.verdict in ("signaled", "wall-timeout", "cpu-timeout", "memory", "pids", "disk", "violation"):
+        words = {"signaled": f"its process was ended by signal {result.signal}",
+                 "wall-timeout": "it took longer than its time limit", "cpu-timeout": "it used up its CPU time",
+                 "memory": "it used more memory than the jail may have"}
+        lines.append(f"[the step did not come to its end: {words.get(result.verdict, result.verdict)}]")
+    if result.verdict == "exited":
+        lines.append(f"[the step called exit with status {result.exit_code}]")
+    if result.state == "rolled-back":
+        lines.append("[all variables are as they were before this step; files stay as the step left them]")
+    if result.state == "lost":
+        lines.append(f"[the session's variables are lost: {result.reason}]")
+    names = sorted({v["syscall"] for v in result.violations})
+    if names:
+        lines.append(f"[refused: {', '.join(names)}: the jail allows no such system call]")
+    return "\n".join(lines)
+
+
+def contents(result):
+    parts = [result.stdout, result.stderr, result.text if result.text != "None" else "", result.error,
+             outcome(result)]
+    found = [{"type": "text", "text": "\n".join(part.rstrip("\n") for part in parts if part)}]
+    for shown in result.shown:
+        if shown.kind == "png" and shown.data:
+            found.append({"type": "image", "mimeType": "image/png",
+                          "data": base64.b64encode(shown.data).decode()})
+        elif shown.kind == "text" and shown.source == "display":
+            found.append({"type": "text", "text": shown.data.decode("utf-8", "replace")})
+    return found
+
+
+async def tool_python(client, code, session=None, timeout=None, progress=None):
+    handle = session or await client.open()
+    held = client.held(handle)
+    last = {"line": ""}
+
+    def heard(_, data):
+        lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+        last["line"] = lines[-1][:200] if lines else last["line"]
+
+    async with held.lock, client.telling(progress, last):
+        result = await held.branch.run(code, wall_time=timeout, on_output=heard)
+    structured = {"session": handle, "verdict": result.verdict, "state": result.state,
+                  "state_number": result.state_number, "stdout": result.stdout, "stderr": result.stderr,
+                  "result": result.text, "error": result.error, "exit_code": result.exit_code,
+                  "signal": result.signal, "refused": sorted({v["syscall"] for v in result.violations}),
+                  "wall_ms": result.report["wall_ms"], "memory_peak_bytes": result.report["memory_peak_bytes"]}
+    texts = contents(result)
+    if session is None:
+        texts.append({"type": "text", "text": f"[session: {handle}]"})
+    good = result.ok or (result.verdict == "exited" and result.exit_code == 0)
+    return {"content": texts, "structuredContent": structured, "isError": not good}
+
+
+def said(**members):
+    return {"content": [{"type": "text", "text": json.dumps(members, ensure_ascii=False)}],
+            "structuredContent": members, "isError": False}
+
+
+async def tool_open(client):
+    return said(session=await client.open())
+
+
+async def tool_close(client, session):
+    await client.close_handle(session)
+    return said(closed=session)
+
+
+async def tool_list(client):
+    now = time.monotonic()
+    return said(sessions=[{"session": handle, "idle_seconds": int(now - held.used),
+                           "busy": held.lock.locked(), "branch_of": held.session.handle}
+                          for handle, held in client.handles.items()])
+
+
+async def tool_rollback(client, session, state=None):
+    held = client.held(session)
+    async with held.lock:
+        await held.branch.rollback(state)
+        return said(session=session, state=await held.branch.state())
+
+
+async def tool_branch(client, session, state=None):
+    held = client.held(session)
+    with client.room():
+        return said(session=client.hold(held.session, await held.branch.branch(state)), branch_of=session)
+
+
+async def tool_put(client, session, path, text=None, base64_data=None):
+    if (text is None) == (base64_data is None):
+        raise ToolProblem("give text or base64, one of them")
+    try:
+        data = text.encode() if base64_data is None else base64.b64decode(base64_data, validate=True)
+    except ValueError as problem:
+        raise ToolProblem(f"{'base64' if text is None else 'text'}: {problem}") from None
+    await client.held(session).session.put(path, data)
+    return said(path=path, bytes=len(data))
+
+
+async def tool_get(client, session, path):
+    data = await client.held(session).session.get(path)
+    if len(data) > FILE_MAX:
+        raise ToolProblem(f"{path} has {len(data)} bytes, and {FILE_MAX} can be handed out: read a part of it "
+                          "with python")
+    try:
+        return said(path=path, text=data.decode())
+    except UnicodeDecodeError:
+        done = said(path=path, base64=base64.b64encode(data).decode())
+        if data.startswith(b"\x89PNG\r\n"):
+            done["content"] = [{"type": "image", "mimeType": "image/png",
+                                "data": done["structuredContent"]["base64"]}]
+        return done
+
+
+async def tool_files(client, session, path="."):
+    entries = await client.held(session).session.list(path)
+    return said(files=[{"name": e.name, "kind": {"-": "file", "d": "folder", "l": "link"}.get(e.kind, "other"),
+                        "bytes": e.size} for e in entries])
+
+
+def schema(required, **members):
+    return {"type": "object", "properties": members, "required": required, "additionalProperties": False}
+
+
+STRING, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+SESSION = {"type": "string", "description": "a session's handle"}
+STATE = {"type": "integer", "minimum": 0, "description": "a state_number that python has told"}
+PATH = {"type": "string", "description": "below /work, such as data/a.csv"}
+MAYBE = {"type": ["string", "null"]}
+# name: function, description, input, output
+TOOLS = {
+    "python": (tool_python, "Run Python in a session and see its output, the value of the last expression, and "
+               "figures of matplotlib. Variables stay for the session's next call. Without session a new one is "
+               "opened, whose handle is in the answer.",
+               schema(["code"], code=STRING, session=SESSION, timeout={
+                   "type": "number", "exclusiveMinimum": 0, "description": "seconds for this step"}),
+               schema(["session", "verdict", "state"], session=STRING, verdict=STRING, state=STRING,
+                      state_number=WHOLE, stdout=STRING, stderr=STRING, result=MAYBE, error=MAYBE,
+                      exit_code={"type": ["integer", "null"]}, signal={"type": ["integer", "null"]},
+                      refused={"type": "array", "items": STRING}, wall_ms=NUMBER, memory_peak_bytes=NUMBER)),
+    "open_session": (tool_open, "Open a session: a jail of its own, with variables and files of its own.",
+                     schema([]), schema(["session"], session=STRING)),
+    "close_session": (tool_close, "End a session, or forget a branch.", schema(["session"], session=SESSION),
+                      schema(["closed"], closed=STRING)),
+    "list_sessions": (tool_list, "List the open sessions and branches.", schema([]),
+                      schema(["sessions"], sessions={"type": "array", "items": {"type": "object"}})),
+    "rollback": (tool_rollback, "Bring a session's variables back to a state, or to the one before its last step. "
+                 "Files do not go back.", schema(["session"], session=SESSION, state=STATE),
+                 schema(["session", "state"], session=STRING, state=WHOLE)),
+    "branch": (tool_branch, "A second way on from a session's state: another handle with the same variables and "
+               "files, whose later variables are its own.", schema(["session"], session=SESSION, state=STATE),
+               schema(["session", "branch_of"], session=STRING, branch_of=STRING)),
+    "put_file": (tool_put, "Write a file for a session's code.",
+                 schema(["session", "path"], session=SESSION, path=PATH, text=STRING, base64=STRING),
+                 schema(["path", "bytes"], path=STRING, bytes=WHOLE)),
+    "get_file": (tool_get, "Read a file that a session's code has written.",
+                 schema(["session", "path"], session=SESSION, path=PATH),
+                 schema(["path"], path=STRING, text=STRING, base64=STRING)),
+    "list_files": (tool_files, "List a folder of a session.", schema(["session"], session=SESSION, path=PATH),
+                   schema(["files"], files={"type": "array", "items": {"type": "object"}})),
+}
+TYPES = {"string": str, "integer": int, "number": (int, float)}
+
+
+def checked(arguments, accepted):
+    """Arguments by a tool's input schema, as the function takes them."""
+    if not isinstance(arguments, dict):
+        raise ToolProblem("arguments is no object")
+    for name in accepted["required"]:
+        if name not in arguments:
+            raise ToolProblem(f"{name} is missing")
+    for name, value in arguments.items():
+        kind = accepted["properties"].get(name)
+        if kind is None:
+            raise ToolProblem(f"there is no argument {name!r}; there are: {', '.join(accepted['properties']) or 'none'}")
+        if isinstance(value, bool) or not isinstance(value, TYPES[kind["type"]]):
+            raise ToolProblem(f"{name} is not of type {kind['type']}")
+        if value != value or value in (float("inf"), float("-inf")) or kind.get("minimum", value) > value or \
+                kind.get("exclusiveMinimum", -1) >= (value if kind["type"] != "string" else 0):
+            raise ToolProblem(f"{name}: {value} is too small, or no number")
+    return {"base64_data" if name == "base64" else name: value for name, value in arguments.items()}
