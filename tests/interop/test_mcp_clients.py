@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_mcp_clients.py - stepjail-mcp with clients that others wrote: the protocol's own, its inspector, mcporter"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
+
+from python_scene import BUILD, MCP  # noqa: E402
+
+MODULES = os.path.join(BUILD, "interop/node_modules")
+
+
+def output(*words):
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Clients(unittest.TestCase):
+    def test_the_protocols_own(self):
+        for mode, version in (("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")):
+            with self.subTest(mode):
+                found = json.loads(output("node", f"{HERE}/mcp_client.mjs", MODULES, MCP, mode))
+                self.assertEqual(found["version"], version)
+                self.assertEqual(len(found["tools"]), 9)
+                self.assertEqual((found["first"], found["after"], found["file"]), ("42", "42", "seven"))
+                self.assertEqual((found["raised"], found["cancelled"]), (True, True))
+                self.assertEqual((found["dead"]["verdict"], found["dead"]["state"]), ("signaled", "rolled-back"))
+                self.assertGreaterEqual(found["progress"], 1)
+
+    def test_inspector(self):
+        inspector = (f"{MODULES}/.bin/mcp-inspector", "--cli", MCP, "--method")
+        tools = json.loads(output(*inspector, "tools/list"))["tools"]
+        self.assertIn("rollback", [tool["name"] for tool in tools])
+        called = json.loads(output(*inspector, "tools/call", "--tool-name", "python", "--tool-arg", "code=6*7"))
+        self.assertEqual(called["structuredContent"]["result"], "42")
+
+    def test_mcporter(self):
+        said = output(f"{MODULES}/.bin/mcporter", "call", "--stdio", MCP, "python", "code=6*7")
+        self.assertIn('"result": "42"', said)
+
+
+if __name__ == "__main__":
+    unittest.main()
