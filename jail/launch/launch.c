@@ -46,19 +46,24 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 	/* a template makes cgroup namespaces, and could not place clones from within
 	 * one */
 	uint64_t without = j->plan->template ? CLONE_NEWCGROUP : 0;
-	pid_t pid = sys_clone3(STAGE_NAMESPACES & ~without,
-			       j->limited ? j->cgroup.leaf : -1, &j->pidfd);
+	int back = lease_enter(&j->lease, j->plan, &j->ids), r;
+	pid_t pid;
 
-	if (pid < 0)
-		return host_refused_clone(-pid, e);
+	c->leased = j->lease.inside != 0;
+	pid = sys_clone3(STAGE_NAMESPACES & ~without, j->limited ? j->cgroup.leaf : -1,
+			 &j->pidfd);
 	if (pid == 0) {
+		io_close_fd(&back);
 		(void)close(j->control);
 		(void)close(j->gate);
 		stage_run(c);
 		_exit(1);
 	}
+	r = lease_leave(back, e);
+	if (pid < 0)
+		return host_refused_clone(-pid, e);
 	j->pid = pid;
-	return 0;
+	return r;
 }
 
 /* Root clones the sources before the clone, see mount_clone(). Where that is refused, the

@@ -42,8 +42,10 @@ int posture_refuse(const char *what, const char *told, const char *planned, stru
  * stat(2) would tell the same number, and make an inode for it first. */
 static int look_namespaces(const struct look *l, struct err *e)
 {
-	static const char *const kinds[] = { "user", "mnt", "pid",    "net",
+	enum { NET = 3 };
+	static const char *const kinds[] = { "user", "mnt", "pid",    [NET] = "net",
 					     "ipc",  "uts", "cgroup", "time" };
+	const struct lease *leased = &l->jail->lease;
 	cleanup_fd int own = procfs_open(getpid());
 	const struct plan *p = l->jail->plan;
 	/* a template has the launcher's cgroup namespace: see launch.c */
@@ -63,6 +65,11 @@ static int look_namespaces(const struct look *l, struct err *e)
 				e, EPERM,
 				"posture: the %s namespace is the launcher's own: the program was not started",
 				kinds[i]);
+		/* the launcher has been in the lease, too */
+		if (leased->inside && i == NET &&
+		    (strtoul(number, NULL, 10) != leased->inside ||
+		     strtoul(host + (number - jail), NULL, 10) != leased->first))
+			return posture_refuse("net", jail, "the leased namespace", e);
 		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%lu,\"host\":%lu}",
 			      i ? "," : "{", kinds[i], strtoul(number, NULL, 10),
 			      strtoul(host + (number - jail), NULL, 10));

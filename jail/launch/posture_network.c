@@ -165,12 +165,13 @@ int posture_network(const struct look *l, struct err *e)
 	cleanup_network struct nl_sock *sk = NULL;
 	int r = network_open(l->ready->netlink, l->dir, &sk, e);
 
+	(void)fprintf(l->out, "{\"leased\":%s", l->jail->lease.inside ? "true" : "false");
 	if (r == 0 && up)
 		r = network_up(sk, e);
 	for (size_t i = 0; r == 0 && i < COUNT(kinds); i++) {
 		struct listing one = { .look = l, .kind = &kinds[i], .up = up, .e = e };
 
-		(void)fprintf(l->out, "%s\"%s\":[", i ? "," : "{", kinds[i].name);
+		(void)fprintf(l->out, ",\"%s\":[", kinds[i].name);
 		r = list(sk, &one);
 		/* no namespace is without lo, and lo that is up has an address */
 		if (r == 0 && one.count == 0 && (up || i == 0))

@@ -37,6 +37,12 @@ static const char unwaited[] =
 	"children end without being waited for, and their CPU time is told nobody; no cgroup counts it";
 static const char widens[] = "runs on more than the one CPU of --deterministic";
 
+static const char left[] =
+	"leaves flow labels, counters and ports in a network namespace that another jail gets next";
+static const char again[] =
+	"tells two jails that they have had the same network namespace";
+
+#define NETNS_COOKIE 71 /* SO_NETNS_COOKIE, Linux 5.14 */
 #define CALL(name) #name, SYS_##name
 /* of an argument these bits, and no other of them */
 #define HAS(number, bits, is)                                                            \
@@ -60,6 +66,10 @@ static const char widens[] = "runs on more than the one CPU of --deterministic";
 	{                                                                                \
 		DENIED_WITHOUT_NO_CGROUP, CALL(setsockopt),                              \
 			{ PREFIX_IS(1, SOL_SOCKET), PREFIX_IS(2, option) }, enlarged     \
+	}
+#define NO_IP(family)                                                                    \
+	{                                                                                \
+		DENIED_WITHOUT_OWN_NETWORK, CALL(socket), { PREFIX_IS(0, family) }, left \
 	}
 
 const struct denied_without_row denied_without_rows[] = {
@@ -90,6 +100,12 @@ const struct denied_without_row denied_without_rows[] = {
 	  CALL(rt_sigaction),
 	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, true) },
 	  unwaited },
+	NO_IP(AF_INET),
+	NO_IP(AF_INET6),
+	{ DENIED_WITHOUT_OWN_NETWORK,
+	  CALL(getsockopt),
+	  { PREFIX_IS(1, SOL_SOCKET), PREFIX_IS(2, NETNS_COOKIE) },
+	  again },
 	{ DENIED_WITHOUT_ONE_CPU, CALL(sched_setaffinity), { { 0 } }, widens },
 };
 const size_t denied_without_row_count = COUNT(denied_without_rows);
@@ -126,8 +142,10 @@ size_t denied_without_code(unsigned int lacks, struct sock_filter *code)
 		const struct denied_without_row *row = &denied_without_rows[i];
 
 		if (row->lack & lacks)
-			n += prefix_row(code + n, row->nr, row->test, TESTS,
-					SECCOMP_RET_ERRNO | EPERM);
+			n += prefix_row(
+				code + n, row->nr, row->test, TESTS,
+				SECCOMP_RET_ERRNO |
+					(row->nr == SYS_socket ? EAFNOSUPPORT : EPERM));
 	}
 	prefix_head(code, n);
 	return n;
