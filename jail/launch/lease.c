@@ -74,9 +74,9 @@ static bool has_sockets(void)
 	return !used || strtoul(used, NULL, 10) != 0;
 }
 
-static bool make(const char *path)
+static bool make(const char *path, ino_t first)
 {
-	return unshare(CLONE_NEWNET) == 0 && !has_sockets() &&
+	return unshare(CLONE_NEWNET) == 0 && own_namespace() != first && !has_sockets() &&
 	       mount(OWN, path, NULL, MS_BIND, NULL) == 0;
 }
 
@@ -96,7 +96,7 @@ static bool is_spoilt(int slots, uint32_t n, bool sockets)
 }
 
 /* Return: is the calling process in lease N, and nothing of another jail's? */
-static bool enter(int slots, uint32_t n)
+static bool enter(int slots, uint32_t n, ino_t first)
 {
 	char path[sizeof(FOLDER) + 12];
 	bool sockets;
@@ -107,11 +107,11 @@ static bool enter(int slots, uint32_t n)
 	if (fd < 0)
 		return false;
 	if (setns(fd, CLONE_NEWNET) < 0) /* EINVAL: nothing is mounted there */
-		return errno == EINVAL && make(path);
+		return errno == EINVAL && make(path, first);
 	sockets = has_sockets();
 	if (!is_spoilt(slots, n, sockets))
 		return !sockets;
-	return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0 && make(path);
+	return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0 && make(path, first);
 }
 
 /* What outlasts a jail's sockets takes other families, lo that is up, or rights. --learn
@@ -135,7 +135,7 @@ int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids)
 	for (uint32_t n = 0; back >= 0 && n < most && n < LEASES_MAX && !l->inside; n++) {
 		if (ids_lock(ids->slot_fd, IDS_SLOTS + n, F_WRLCK) < 0)
 			continue;
-		if (enter(ids->slot_fd, n) && own_namespace() != l->first)
+		if (enter(ids->slot_fd, n, l->first) && own_namespace() != l->first)
 			l->inside = own_namespace();
 		else
 			(void)ids_lock(ids->slot_fd, IDS_SLOTS + n, F_UNLCK);
