@@ -6,14 +6,14 @@
  *   A lease is a namespace that is mounted on the file N of /run/stepjail/net. Nobody
  *   but the host's root has a capability in it: a jail, with all of them in its own user
  *   namespace, changes nothing there. lo is down. The jail holds the lock on byte
- *   IDS_SLOTS + N of the file of id slots, by the open file that locks its ids, so both
+ *   IDS_SLOTS + N of the file of id slots, by the open file that locks its ids: both
  *   locks end when the jail has ended, whoever was killed.
  *   What a jail can leave in a namespace is a socket, and sockstat counts all of them,
  *   of every family, those in flight as well. More could be left by protocols of the
  *   internet (flow labels, TIME_WAIT, counters): its filter refuses their sockets, see
- *   seccomp/denied_without.c. So a lease without a socket is as good as new.
- *   The kernel takes some milliseconds to free the route socket of the jail before: until
- *   then the next one is taken. A lease with older sockets is thrown away.
+ *   seccomp/denied_without.c. So a lease without a socket is as good as new. One that
+ *   has a socket is passed over: the kernel takes some milliseconds to free the route
+ *   socket of the jail before, and somebody on the host may hold one that was sent out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "init/io.h"
@@ -34,28 +33,31 @@
 #define OWN "/proc/self/ns/net"
 #define PER_PROCESSOR 4 /* each mount costs every later jail some microseconds */
 #define LEASES_MAX 256
-#define FREED_S 1 /* the kernel has freed a socket */
 
-static bool is_mounted(void)
+static const char *path_of(unsigned int n)
 {
-	struct stat above, st;
+	static char path[sizeof(FOLDER) + 12];
 
-	return stat(IDS_STATE_DIR, &above) == 0 && stat(FOLDER, &st) == 0 &&
-	       st.st_dev != above.st_dev;
+	(void)snprintf(path, sizeof(path), FOLDER "/%u", n);
+	return path;
 }
 
-/* A file system of its own, made by one launcher. It is private, so that no other mount
- * namespace gets what is mounted in it. */
+/* then no other mount namespace gets what is mounted in it; where nothing is mounted, it
+ * is EINVAL */
+static bool is_private(void)
+{
+	return mount(NULL, FOLDER, NULL, MS_PRIVATE, NULL) == 0;
+}
+
+/* a file system of its own, made by one launcher */
 static bool have_folder(int slots)
 {
-	if (is_mounted())
-		return true;
-	return (mkdir(FOLDER, 0700) == 0 || errno == EEXIST) &&
-	       ids_lock(slots, IDS_SLOTS + LEASES_MAX, F_WRLCK) == 0 &&
-	       (is_mounted() ||
-		(mount("stepjail", FOLDER, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-		       "mode=0700,size=64k") == 0 &&
-		 mount(NULL, FOLDER, NULL, MS_PRIVATE, NULL) == 0));
+	return is_private() || ((mkdir(FOLDER, 0700) == 0 || errno == EEXIST) &&
+				ids_lock(slots, IDS_SLOTS + LEASES_MAX, F_WRLCK) == 0 &&
+				(is_private() || (mount("stepjail", FOLDER, "tmpfs",
+							MS_NOSUID | MS_NODEV | MS_NOEXEC,
+							"mode=0700,size=64k") == 0 &&
+						  is_private())));
 }
 
 static ino_t own_namespace(void)
@@ -74,44 +76,18 @@ static bool has_sockets(void)
 	return !used || strtoul(used, NULL, 10) != 0;
 }
 
-static bool make(const char *path, ino_t first)
+/* Return: is the calling process in lease N, which is new, or as good as new? */
+static bool enter(unsigned int n, ino_t first)
 {
-	return unshare(CLONE_NEWNET) == 0 && own_namespace() != first && !has_sockets() &&
-	       mount(OWN, path, NULL, MS_BIND, NULL) == 0;
-}
+	cleanup_fd int fd =
+		open(path_of(n), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0400);
 
-/* Has it sockets that are no longer being freed? When they were first seen is written down
- * where its lock is. */
-static bool is_spoilt(int slots, uint32_t n, bool sockets)
-{
-	off_t at = IDS_SLOTS + (off_t)(n * sizeof(time_t));
-	time_t since = 0, now = sockets ? time(NULL) : 0;
-
-	(void)pread(slots, &since, sizeof(since), at);
-	if (since && now)
-		return now - since > FREED_S;
-	if (since != now)
-		(void)pwrite(slots, &now, sizeof(now), at);
-	return false;
-}
-
-/* Return: is the calling process in lease N, and nothing of another jail's? */
-static bool enter(int slots, uint32_t n, ino_t first)
-{
-	char path[sizeof(FOLDER) + 12];
-	bool sockets;
-
-	(void)snprintf(path, sizeof(path), FOLDER "/%u", n);
-	cleanup_fd int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0400);
-
-	if (fd < 0)
-		return false;
-	if (setns(fd, CLONE_NEWNET) < 0) /* EINVAL: nothing is mounted there */
-		return errno == EINVAL && make(path, first);
-	sockets = has_sockets();
-	if (!is_spoilt(slots, n, sockets))
-		return !sockets;
-	return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0 && make(path, first);
+	if (fd >= 0 && setns(fd, CLONE_NEWNET) == 0)
+		return own_namespace() != first && !has_sockets();
+	/* nothing is mounted there */
+	return fd >= 0 && errno == EINVAL && unshare(CLONE_NEWNET) == 0 &&
+	       own_namespace() != first &&
+	       mount(OWN, path_of(n), NULL, MS_BIND, NULL) == 0;
 }
 
 /* What outlasts a jail's sockets takes other families, lo that is up, or rights. --learn
@@ -132,13 +108,14 @@ int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids)
 		return -1;
 	back = open(OWN, O_RDONLY | O_CLOEXEC);
 	l->first = own_namespace();
-	for (uint32_t n = 0; back >= 0 && n < most && n < LEASES_MAX && !l->inside; n++) {
+	for (unsigned int n = 0; back >= 0 && n < most && n < LEASES_MAX; n++) {
 		if (ids_lock(ids->slot_fd, IDS_SLOTS + n, F_WRLCK) < 0)
 			continue;
-		if (enter(ids->slot_fd, n, l->first) && own_namespace() != l->first)
+		if (enter(n, l->first)) {
 			l->inside = own_namespace();
-		else
-			(void)ids_lock(ids->slot_fd, IDS_SLOTS + n, F_UNLCK);
+			break;
+		}
+		(void)ids_lock(ids->slot_fd, IDS_SLOTS + n, F_UNLCK);
 	}
 	return back;
 }
@@ -153,12 +130,9 @@ int lease_leave(int back, struct err *e)
 
 int lease_remove(void)
 {
-	char path[sizeof(FOLDER) + 24];
 	int count = 0;
 
-	for (uint32_t n = 0; n < LEASES_MAX; n++) {
-		(void)snprintf(path, sizeof(path), FOLDER "/%u", n);
-		count += umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
-	}
+	for (unsigned int n = 0; n < LEASES_MAX; n++)
+		count += umount2(path_of(n), MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
 	return count;
 }

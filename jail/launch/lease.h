@@ -40,5 +40,5 @@ int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids);
  */
 int lease_leave(int back, struct err *e);
 
-/** lease_remove() - Keep none any more: one in use ends with its jail. Return: how many */
+/** lease_remove() - Keep none any more; one in use ends with its jail. How many? */
 int lease_remove(void);

@@ -45,7 +45,7 @@ static int run_next(const struct run *r, const char *option, const char *value)
 	return run_another(r, -1, option, value, (const char *[4]){ "nothing" });
 }
 
-/* what jails without walls have left must not be there before a run, nor stay behind it */
+/* what jails without walls have left is not there before a run, and does not stay */
 static void forget(struct run *r)
 {
 	pid_t pid = fork();
