@@ -3,11 +3,9 @@
  * launch.c - start a jail and hold its ends: see launch.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,8 +114,6 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 		return 0;
 	}
 	r = cgroup_place(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
-	if (r == 0 && !template)
-		r = cgroup_limit_total(j->cgroup.base, j->plan, e);
 	/* a keeper that cannot be started is no cgroup that is missing */
 	if (r == 0 && keeper_start(j->keeper, e) < 0)
 		return -e->errnum;

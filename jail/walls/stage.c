@@ -20,7 +20,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +32,6 @@
 #include "init/init.h"
 #include "init/io.h"
 #include "init/wire.h"
-#include "jail/walls/caps.h"
 #include "jail/walls/deterministic.h"
 #include "jail/walls/exec.h"
 #include "jail/walls/gate.h"
