@@ -17,7 +17,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from test_kill import keepers  # noqa: E402
+from test_kill import adopt_orphans, keepers  # noqa: E402
 from test_run import PLAIN_ENV, STEPJAIL, TIMEOUT, drop_words, missing_words  # noqa: E402
 
 FOLDER = "/run/stepjail/net"
@@ -60,6 +60,11 @@ def sockets(number):
         with open("/proc/thread-self/net/sockstat", encoding="ascii") as text:
             os._exit(int(text.readline().split()[-1]))
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def stat(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as text:
+        return text.read()
 
 
 def rest():
@@ -105,6 +110,8 @@ class Lease(unittest.TestCase):
     def setUpClass(cls):
         if os.geteuid() != 0:
             raise unittest.SkipTest("lacks root")
+        # else the kernel continues a keeper that is stopped when its launcher ends
+        adopt_orphans()
         call("unshare", NEWNS)
         call("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
         LIBC.umount2(FOLDER.encode(), MNT_DETACH)
@@ -139,8 +146,10 @@ class Lease(unittest.TestCase):
 
     def test_in_use_until_the_jail_has_ended(self):
         first = Run()
+        self.assertEqual(kept(), {0: first.name})
         keeper = keepers(first.process.pid)[0]
         os.kill(keeper, signal.SIGSTOP)
+        until("the keeper is stopped", lambda: "(stepjail-keeper) T" in stat(keeper))
         first.kill()
         second = Run()
         self.assertNotEqual(second.name, first.name)
