@@ -60,13 +60,6 @@ static bool have_folder(int slots)
 						  is_private())));
 }
 
-static ino_t own_namespace(void)
-{
-	struct stat st;
-
-	return stat(OWN, &st) < 0 ? 0 : st.st_ino;
-}
-
 static bool has_sockets(void)
 {
 	char text[1024];
@@ -76,18 +69,29 @@ static bool has_sockets(void)
 	return !used || strtoul(used, NULL, 10) != 0;
 }
 
-/* Return: is the calling process in lease N, which is new, or as good as new? */
-static bool enter(unsigned int n, ino_t first)
+static ino_t number_of(int ns)
+{
+	struct stat st;
+
+	return fstat(ns, &st) < 0 ? 0 : st.st_ino;
+}
+
+/* Enter lease N. Return: its number, if it is new or as good as new; else 0 */
+static ino_t enter(unsigned int n, ino_t first)
 {
 	cleanup_fd int fd =
 		open(path_of(n), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0400);
 
 	if (fd >= 0 && setns(fd, CLONE_NEWNET) == 0)
-		return own_namespace() != first && !has_sockets();
+		return has_sockets() ? 0 : number_of(fd);
 	/* nothing is mounted there */
-	return fd >= 0 && errno == EINVAL && unshare(CLONE_NEWNET) == 0 &&
-	       own_namespace() != first &&
-	       mount(OWN, path_of(n), NULL, MS_BIND, NULL) == 0;
+	if (fd < 0 || errno != EINVAL || unshare(CLONE_NEWNET) < 0)
+		return 0;
+	io_close_fd(&fd);
+	fd = open(OWN, O_RDONLY | O_CLOEXEC);
+	return number_of(fd) != first && mount(OWN, path_of(n), NULL, MS_BIND, NULL) == 0
+		       ? number_of(fd)
+		       : 0;
 }
 
 /* What outlasts a jail's sockets takes other families, lo that is up, or rights. --learn
@@ -107,14 +111,13 @@ int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids)
 	if (!is_wanted(p, ids) || !have_folder(ids->slot_fd))
 		return -1;
 	back = open(OWN, O_RDONLY | O_CLOEXEC);
-	l->first = own_namespace();
-	for (unsigned int n = 0; back >= 0 && n < most && n < LEASES_MAX; n++) {
+	l->first = number_of(back);
+	for (unsigned int n = 0; l->first && n < most && n < LEASES_MAX; n++) {
 		if (ids_lock(ids->slot_fd, IDS_SLOTS + n, F_WRLCK) < 0)
 			continue;
-		if (enter(n, l->first)) {
-			l->inside = own_namespace();
+		l->inside = enter(n, l->first);
+		if (l->inside)
 			break;
-		}
 		(void)ids_lock(ids->slot_fd, IDS_SLOTS + n, F_UNLCK);
 	}
 	return back;
