@@ -76,22 +76,29 @@ static ino_t number_of(int ns)
 	return fstat(ns, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* Enter lease N. Return: its number, if it is new or as good as new; else 0 */
-static ino_t enter(unsigned int n, ino_t first)
+/* Enter a new namespace, and keep it as lease N. Return: as enter() */
+static ino_t make(int slots, unsigned int n, ino_t first)
 {
-	cleanup_fd int fd =
-		open(path_of(n), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0400);
-
-	if (fd >= 0 && setns(fd, CLONE_NEWNET) == 0)
-		return has_sockets() ? 0 : number_of(fd);
-	/* nothing is mounted there */
-	if (fd < 0 || errno != EINVAL || unshare(CLONE_NEWNET) < 0)
+	if (!have_folder(slots) ||
+	    (mknod(path_of(n), S_IFREG | 0400, 0) < 0 && errno != EEXIST) ||
+	    unshare(CLONE_NEWNET) < 0)
 		return 0;
-	io_close_fd(&fd);
-	fd = open(OWN, O_RDONLY | O_CLOEXEC);
+
+	cleanup_fd int fd = open(OWN, O_RDONLY | O_CLOEXEC);
+
 	return number_of(fd) != first && mount(OWN, path_of(n), NULL, MS_BIND, NULL) == 0
 		       ? number_of(fd)
 		       : 0;
+}
+
+/* Enter lease N. Return: its number, if it is new or as good as new; else 0 */
+static ino_t enter(int slots, unsigned int n, ino_t first)
+{
+	cleanup_fd int fd = open(path_of(n), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
+		return make(slots, n, first);
+	return has_sockets() ? 0 : number_of(fd);
 }
 
 /* What outlasts a jail's sockets takes other families, lo that is up, or rights. --learn
@@ -100,7 +107,7 @@ static bool is_wanted(const struct plan *p, const struct ids *ids)
 {
 	return ids->own && p->net_namespace == NET_LEASED && p->net == NET_NONE &&
 	       p->call_count == 0 && p->learn == ANSWER_NO && !p->session &&
-	       !p->template && caps_have(CAP_NET_ADMIN);
+	       !p->template && caps_have(CAP_SYS_ADMIN) && caps_have(CAP_NET_ADMIN);
 }
 
 int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids)
@@ -108,14 +115,14 @@ int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids)
 	long most = PER_PROCESSOR * sysconf(_SC_NPROCESSORS_ONLN);
 	int back;
 
-	if (!is_wanted(p, ids) || !have_folder(ids->slot_fd))
+	if (!is_wanted(p, ids))
 		return -1;
 	back = open(OWN, O_RDONLY | O_CLOEXEC);
 	l->first = number_of(back);
 	for (unsigned int n = 0; l->first && n < most && n < LEASES_MAX; n++) {
 		if (ids_lock(ids->slot_fd, IDS_SLOTS + n, F_WRLCK) < 0)
 			continue;
-		l->inside = enter(n, l->first);
+		l->inside = enter(ids->slot_fd, n, l->first);
 		if (l->inside)
 			break;
 		(void)ids_lock(ids->slot_fd, IDS_SLOTS + n, F_UNLCK);

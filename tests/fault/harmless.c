@@ -52,6 +52,7 @@ static const struct {
 	{ "0", "open", " /proc/self/ns/net", ANY, BEFORE, "none is leased" },
 	{ "0", "open", " /run/stepjail/net/*", ANY, BEFORE, "the next one is taken" },
 	{ "0", "mkdir", " /run/stepjail/net", ANY, BEFORE, "none is leased" },
+	{ "0", "mknod", " /run/stepjail/net/*", ANY, BEFORE, "the next one is taken" },
 	{ "0", "mount", " /run/stepjail/net*", ANY, BEFORE, "none, or the next" },
 	{ "0", "setns", " /run/stepjail/net/*", ANY, BEFORE, "the next one is taken" },
 	{ "0", "unshare", "*", ANY, BEFORE, "the next one is taken" },
