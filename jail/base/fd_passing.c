@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "init/io.h"

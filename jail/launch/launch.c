@@ -3,11 +3,9 @@
  * launch.c - start a jail and hold its ends: see launch.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,19 +44,24 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 	/* a template makes cgroup namespaces, and could not place clones from within
 	 * one */
 	uint64_t without = j->plan->template ? CLONE_NEWCGROUP : 0;
-	pid_t pid = sys_clone3(STAGE_NAMESPACES & ~without,
-			       j->limited ? j->cgroup.leaf : -1, &j->pidfd);
+	int back = lease_enter(&j->lease, j->plan, &j->ids), r;
+	pid_t pid;
 
-	if (pid < 0)
-		return host_refused_clone(-pid, e);
+	c->leased = j->lease.inside != 0;
+	pid = sys_clone3(STAGE_NAMESPACES & ~without, j->limited ? j->cgroup.leaf : -1,
+			 &j->pidfd);
 	if (pid == 0) {
+		io_close_fd(&back);
 		(void)close(j->control);
 		(void)close(j->gate);
 		stage_run(c);
 		_exit(1);
 	}
+	r = lease_leave(back, e);
+	if (pid < 0)
+		return host_refused_clone(-pid, e);
 	j->pid = pid;
-	return 0;
+	return r;
 }
 
 /* Root clones the sources before the clone, see mount_clone(). Where that is refused, the
@@ -111,8 +114,6 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 		return 0;
 	}
 	r = cgroup_place(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
-	if (r == 0 && !template)
-		r = cgroup_limit_total(j->cgroup.base, j->plan, e);
 	/* a keeper that cannot be started is no cgroup that is missing */
 	if (r == 0 && keeper_start(j->keeper, e) < 0)
 		return -e->errnum;

@@ -12,6 +12,7 @@
 #include "jail/walls/caps.h"
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/walls/ids.h"
+#include "jail/launch/lease.h"
 #include "jail/walls/mount.h"
 #include "jail/plan/plan.h"
 #include "jail/base/tree.h"
@@ -39,6 +40,7 @@ struct jail {
 	struct cgroup cgroup;
 	struct err missing; /* says why not, if not limited */
 	struct ids ids;
+	struct lease lease;
 	int landlock_abi; /* 0: the kernel has no Landlock */
 	struct tree root;
 	const struct sources *sources; /* as many as the plan has binds */

@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <netlink/msg.h>
-#include <netlink/route/link.h>
 
 #include "init/io.h"
 #include "jail/launch/network.h"
@@ -102,15 +102,12 @@ void network_close(struct nl_sock **sk)
 
 int network_up(struct nl_sock *sk, struct err *e)
 {
-	struct rtnl_link *lo = rtnl_link_alloc(), *up = rtnl_link_alloc();
-	int r = -NLE_NOMEM;
+	struct ifinfomsg lo = { .ifi_index = NETWORK_LOOPBACK,
+				.ifi_flags = IFF_UP,
+				.ifi_change = IFF_UP };
+	int r = nl_send_simple(sk, RTM_NEWLINK, NLM_F_ACK, &lo, sizeof(lo));
 
-	if (lo && up) {
-		rtnl_link_set_ifindex(lo, NETWORK_LOOPBACK);
-		rtnl_link_set_flags(up, IFF_UP);
-		r = rtnl_link_change(sk, lo, up, 0);
-	}
-	rtnl_link_put(lo);
-	rtnl_link_put(up);
+	if (r >= 0)
+		r = nl_wait_for_ack(sk);
 	return r < 0 ? network_failed(r, "set lo up", e) : 0;
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/capability.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/launch/outer.h"
+#include "jail/walls/caps.h"
 #include "jail/walls/ids.h"
 #include "jail/walls/mount_op.h"
 
@@ -36,25 +36,13 @@ static int map_ids(pid_t pid, struct err *e)
 	return r < 0 ? err_within(e, "serve: the namespace around all jails: ") : 0;
 }
 
-/* May this process chroot(2)? The supervisor loses sight of the host that way. */
-static bool may_chroot(void)
-{
-	cap_flag_value_t value = CAP_CLEAR;
-	cap_t own = cap_get_proc();
-
-	if (own) {
-		(void)cap_get_flag(own, CAP_SYS_CHROOT, CAP_EFFECTIVE, &value);
-		(void)cap_free(own);
-	}
-	return value == CAP_SET;
-}
-
 static pid_t clone_first(uint64_t *flags, int *pidfd)
 {
 	pid_t pid = -EPERM;
 
 	*flags = CLONE_NEWPID;
-	if (may_chroot())
+	/* by chroot(2) the supervisor loses sight of the host */
+	if (caps_have(CAP_SYS_CHROOT))
 		pid = sys_clone3(*flags, -1, pidfd);
 	/* only the owner of a mount namespace can mount a procfs in it */
 	if (pid == -EPERM) {

@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,8 +41,10 @@ int posture_refuse(const char *what, const char *told, const char *planned, stru
  * stat(2) would tell the same number, and make an inode for it first. */
 static int look_namespaces(const struct look *l, struct err *e)
 {
-	static const char *const kinds[] = { "user", "mnt", "pid",    "net",
+	enum { NET = 3 };
+	static const char *const kinds[] = { "user", "mnt", "pid",    [NET] = "net",
 					     "ipc",  "uts", "cgroup", "time" };
+	const struct lease *lease = &l->jail->lease;
 	cleanup_fd int own = procfs_open(getpid());
 	const struct plan *p = l->jail->plan;
 	/* a template has the launcher's cgroup namespace: see launch.c */
@@ -52,6 +53,7 @@ static int look_namespaces(const struct look *l, struct err *e)
 	for (size_t i = 0; i < count; i++) {
 		char file[16], jail[48] = "", host[48] = "";
 		const char *number = jail + strlen(kinds[i]) + 2;
+		unsigned long in, out;
 
 		(void)snprintf(file, sizeof(file), "ns/%s", kinds[i]);
 		if (readlinkat(l->dir, file, jail, sizeof(jail) - 1) < 0 ||
@@ -63,9 +65,14 @@ static int look_namespaces(const struct look *l, struct err *e)
 				e, EPERM,
 				"posture: the %s namespace is the launcher's own: the program was not started",
 				kinds[i]);
+		in = strtoul(number, NULL, 10);
+		out = strtoul(host + (number - jail), NULL, 10);
+		/* the launcher has been in the lease, too */
+		if (i == NET && lease->inside &&
+		    (in != lease->inside || out != lease->first))
+			return posture_refuse("net", jail, "the leased namespace", e);
 		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%lu,\"host\":%lu}",
-			      i ? "," : "{", kinds[i], strtoul(number, NULL, 10),
-			      strtoul(host + (number - jail), NULL, 10));
+			      i ? "," : "{", kinds[i], in, out);
 	}
 	(void)fprintf(l->out, "}");
 	return 0;

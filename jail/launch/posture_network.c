@@ -18,6 +18,7 @@
 
 #include "jail/launch/network.h"
 #include "jail/base/json.h"
+#include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
 
 #define TEXT_BYTES 192
@@ -52,28 +53,15 @@ static void tell(struct listing *l, const char *text, bool planned)
 	json_after(l->count++ ? "," : "", text, l->look->out);
 }
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-	while (*words && strcmp(text, *words) != 0)
-		words++;
-	return *words;
-}
-
 /* Modules of tunnels give each namespace a device of their own, down, that nobody in it
  * can set up: see net.core.fb_tunnels_only_for_init_net in the kernel's sysctl/net.rst */
-static const char *const fallback[] = { "tunl0",    "gre0",    "gretap0", "erspan0",
-					"sit0",     "ip6tnl0", "ip6gre0", "ip_vti0",
-					"ip6_vti0", NULL };
+static const char fallback[] =
+	"tunl0 gre0 gretap0 erspan0 sit0 ip6tnl0 ip6gre0 ip_vti0 ip6_vti0";
 
 /* what kernels give lo when it comes up, some of them more of it than others */
-static const char *const addresses[] = { "127.0.0.1/8", "::1", NULL };
-static const char *const routes[] = { "local 127.0.0.0/8",
-				      "local 127.0.0.1",
-				      "broadcast 127.0.0.0",
-				      "broadcast 127.255.255.255",
-				      "local ::1",
-				      "unicast ::1",
-				      NULL };
+static const char addresses[] = "127.0.0.1/8,::1";
+static const char routes[] = "local 127.0.0.0/8,local 127.0.0.1,broadcast 127.0.0.0,"
+			     "broadcast 127.255.255.255,local ::1,unicast ::1";
 
 static void list_link(struct nl_object *object, void *arg)
 {
@@ -85,13 +73,13 @@ static void list_link(struct nl_object *object, void *arg)
 	char text[TEXT_BYTES], words[TEXT_BYTES - IFNAMSIZ];
 
 	if (!name)
-		name = "";
+		name = "?";
 	(void)snprintf(text, sizeof(text), "%s %s", name,
 		       rtnl_link_flags2str((int)flags, words, sizeof(words)));
 	tell(l, text,
 	     rtnl_link_get_ifindex(link) == NETWORK_LOOPBACK
 		     ? (flags & IFF_LOOPBACK) && up == l->up
-		     : is_one_of(name, fallback) && !up);
+		     : procfs_lists(fallback, name, " ") && !up);
 }
 
 static void list_address(struct nl_object *object, void *arg)
@@ -103,7 +91,7 @@ static void list_address(struct nl_object *object, void *arg)
 	(void)nl_addr2str(rtnl_addr_get_local(address), text, sizeof(text));
 	tell(l, text,
 	     l->up && rtnl_addr_get_ifindex(address) == NETWORK_LOOPBACK &&
-		     is_one_of(text, addresses));
+		     procfs_lists(addresses, text, ","));
 }
 
 /* it leads to lo, which is the only link that is up */
@@ -114,7 +102,7 @@ static void list_route(struct rtnl_route *route, struct listing *l)
 	(void)snprintf(text, sizeof(text), "%s %s",
 		       nl_rtntype2str(rtnl_route_get_type(route), type, sizeof(type)),
 		       nl_addr2str(rtnl_route_get_dst(route), to, sizeof(to)));
-	tell(l, text, l->up && is_one_of(text, routes));
+	tell(l, text, l->up && procfs_lists(routes, text, ","));
 }
 
 static int on_message(struct nl_msg *msg, void *arg)
@@ -165,12 +153,13 @@ int posture_network(const struct look *l, struct err *e)
 	cleanup_network struct nl_sock *sk = NULL;
 	int r = network_open(l->ready->netlink, l->dir, &sk, e);
 
+	(void)fprintf(l->out, "{\"leased\":%s", l->jail->lease.inside ? "true" : "false");
 	if (r == 0 && up)
 		r = network_up(sk, e);
 	for (size_t i = 0; r == 0 && i < COUNT(kinds); i++) {
 		struct listing one = { .look = l, .kind = &kinds[i], .up = up, .e = e };
 
-		(void)fprintf(l->out, "%s\"%s\":[", i ? "," : "{", kinds[i].name);
+		(void)fprintf(l->out, ",\"%s\":[", kinds[i].name);
 		r = list(sk, &one);
 		/* no namespace is without lo, and lo that is up has an address */
 		if (r == 0 && one.count == 0 && (up || i == 0))

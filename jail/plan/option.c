@@ -48,6 +48,9 @@ static int check_hostname(const char *value, struct err *e)
 static const char *const net_names[] = {
 	[NET_NONE] = "none", [NET_LOOPBACK] = "loopback", NULL
 };
+static const char *const net_namespace_names[] = {
+	[NET_LEASED] = "leased", [NET_FRESH] = "fresh", NULL
+};
 static const char *const proc_names[] = {
 	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
 };
@@ -192,6 +195,9 @@ const struct option_row option_rows[] = {
 	{ "net", "none|loopback",
 	  "no network interface is up, or only lo; never the host's network",
 	  CHOICE(net) },
+	{ "net-namespace", "leased|fresh",
+	  "run as root: in a network namespace that another jail has left clean, without sockets of IP, if neither --net nor --allow-syscall says more; or in a new one",
+	  CHOICE(net_namespace) },
 	{ "proc", "pid|none", "/proc with process folders only, or no /proc",
 	  CHOICE(proc) },
 	{ "wall-time", "TIME", "kill the jail after this much time",

@@ -54,6 +54,7 @@ enum limit {
 };
 
 enum plan_net { NET_NONE, NET_LOOPBACK };
+enum plan_net_namespace { NET_LEASED, NET_FRESH };
 enum plan_proc { PROC_PID, PROC_NONE };
 /* LOCK_AUTO: plan_complete() replaces it. LOCK_WARM: serve locks code where sessions are
  * cloned from a template; everywhere else it is LOCK_NO. option.c has the names in this
@@ -103,6 +104,7 @@ struct plan {
 	const char *preload;   /* modules of a session's interpreter, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;
+	enum plan_net_namespace net_namespace;
 	enum plan_proc proc;
 	enum plan_lock lock_code;
 	enum plan_violation on_violation;

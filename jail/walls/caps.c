@@ -32,6 +32,18 @@ int caps_make(struct caps *caps, struct err *e)
 		       : err_set(e, errno, "capabilities: make the sets");
 }
 
+bool caps_have(cap_value_t cap)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+	cap_t own = cap_get_proc();
+
+	if (own) {
+		(void)cap_get_flag(own, cap, CAP_EFFECTIVE, &value);
+		(void)cap_free(own);
+	}
+	return value == CAP_SET;
+}
+
 int caps_drop_bounding(struct err *e)
 {
 	cap_value_t cap = 0;

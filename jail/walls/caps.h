@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/capability.h>
 
 #include "init/err.h"
@@ -27,6 +28,9 @@ struct caps {
  * Return: 0, or -errno
  */
 int caps_make(struct caps *caps, struct err *e);
+
+/** caps_have() - Has the calling process this capability in effect? */
+bool caps_have(cap_value_t cap);
 
 /**
  * caps_drop_bounding() - Empty the bounding set, for the caller and whatever it forks

@@ -8,7 +8,6 @@
 #include <linux/netlink.h>
 
 #include "init/io.h"
-#include "init/wire.h"
 #include "jail/walls/gate.h"
 #include "jail/base/fd_passing.h"
 

@@ -25,8 +25,7 @@
 #include "jail/plan/plan.h"
 #include "jail/base/procfs.h"
 
-#define STATE_DIR "/run/stepjail"
-#define SLOT_FILE STATE_DIR "/ids"
+#define SLOT_FILE IDS_STATE_DIR "/ids"
 #define SLOT_TRIES 128
 
 static const char writable[] =
@@ -36,8 +35,8 @@ static int open_slots(struct err *e)
 {
 	struct stat st;
 
-	if (mkdir(STATE_DIR, 0700) < 0 && errno != EEXIST)
-		return err_set(e, errno, "ids: make %s%s", STATE_DIR, writable);
+	if (mkdir(IDS_STATE_DIR, 0700) < 0 && errno != EEXIST)
+		return err_set(e, errno, "ids: make %s%s", IDS_STATE_DIR, writable);
 
 	int fd = open(SLOT_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
@@ -54,6 +53,15 @@ static int open_slots(struct err *e)
 	return fd;
 }
 
+int ids_lock(int fd, uint32_t byte, short type)
+{
+	struct flock lock = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
+
+	return fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
+}
+
 /*
  * Anywhere: ids are then not reused at once, and launchers do not queue up. So few tries
  * that they take no time, and enough unless nearly all slots are taken. @but is passed
@@ -67,18 +75,15 @@ static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
 	if (getrandom(tries, sizeof(tries), 0) < 0)
 		return err_set(e, errno, "ids: getrandom");
 	for (size_t i = 0; i < SLOT_TRIES; i++) {
-		struct flock lock = { .l_type = F_WRLCK,
-				      .l_whence = SEEK_SET,
-				      .l_start = tries[i],
-				      .l_len = 1 };
+		int r;
 
 		*slot = tries[i];
 		if (*slot == but)
 			continue;
-		if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
-			return 0;
-		if (errno != EAGAIN && errno != EACCES)
-			return err_set(e, errno, "ids: lock a slot of %s", SLOT_FILE);
+		r = ids_lock(fd, *slot, F_WRLCK);
+		if (r != -EAGAIN && r != -EACCES)
+			return r < 0 ? err_set(e, -r, "ids: lock a slot of %s", SLOT_FILE)
+				     : 0;
 	}
 	return err_say(
 		e, EAGAIN,

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "init/err.h"
@@ -19,6 +20,8 @@
 /* the reserved range: IDS_SLOTS pairs from IDS_BASE; no distribution hands these out */
 #define IDS_BASE 1879048192u
 #define IDS_SLOTS 65536u
+/* of files that are the kernel's while it runs; root's alone */
+#define IDS_STATE_DIR "/run/stepjail"
 
 /*
  * A process that is not dumpable has files in /proc that belong to id 0 of the user
@@ -52,6 +55,15 @@ int ids_own(struct err *e);
  * Return: 0, -EAGAIN (nearly all slots are in use), or -errno
  */
 int ids_take(struct ids *ids, struct err *e);
+
+/**
+ * ids_lock() - Lock a byte of the file of slots, or unlock it, without waiting
+ * @fd:		slot_fd: the lock lasts while any process holds it open
+ * @type:	F_WRLCK or F_UNLCK
+ *
+ * Return: 0, -EAGAIN or -EACCES (another open file has it), or another -errno
+ */
+int ids_lock(int fd, uint32_t byte, short type);
 
 /**
  * ids_take_other() - Lock one more id, for a process that watches the jail

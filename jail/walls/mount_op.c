@@ -14,7 +14,6 @@
 
 #include "init/io.h"
 #include "jail/walls/mount_op.h"
-#include "jail/base/sys.h"
 
 struct fs_option {
 	const char *key, *value;

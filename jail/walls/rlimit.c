@@ -26,36 +26,34 @@ static const struct {
 	rlim_t slack;      /* added to the plan's limit */
 	bool no_cgroup;    /* only where no cgroup limits memory */
 } rows[] = {
+#define ROW(name, line, ...)                                                             \
+	{                                                                                \
+		"RLIMIT_" #name, line, RLIMIT_##name, __VA_ARGS__                        \
+	}
 	/* --files; set last, by rlimit_set_files() */
-	{ "RLIMIT_NOFILE", "Max open files", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false },
+	ROW(NOFILE, "Max open files", LIMIT_FILES, 0, 1, 0, false),
 	/* --file-size */
-	{ "RLIMIT_FSIZE", "Max file size", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0,
-	  false },
+	ROW(FSIZE, "Max file size", LIMIT_FILE_BYTES, 0, 1, 0, false),
 	/* --cpu-time of each process, in whole seconds; the launcher watches their sum */
-	{ "RLIMIT_CPU", "Max cpu time", RLIMIT_CPU, LIMIT_CPU_MS, 0, 1000, 1, false },
+	ROW(CPU, "Max cpu time", LIMIT_CPU_MS, 0, 1000, 1, false),
 	/* --pids, and one more for init where init has the same id as the program */
-	{ "RLIMIT_NPROC", "Max processes", RLIMIT_NPROC, LIMIT_PIDS, 0, 1, 1, false },
+	ROW(NPROC, "Max processes", LIMIT_PIDS, 0, 1, 1, false),
 	/* --memory, for each process: the launcher watches their sum */
-	{ "RLIMIT_DATA", "Max data size", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0,
-	  true },
+	ROW(DATA, "Max data size", LIMIT_MEMORY_BYTES, 0, 1, 0, true),
 	/* the host would handle a core dump: 1 byte is too small for any, and keeps
 	 * core_pattern's program from being started (see above) */
-	{ "RLIMIT_CORE", "Max core file size", RLIMIT_CORE, LIMIT_COUNT, 1, 1, 0, false },
+	ROW(CORE, "Max core file size", LIMIT_COUNT, 1, 1, 0, false),
 	/* locked pages cannot be reclaimed */
-	{ "RLIMIT_MEMLOCK", "Max locked memory", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0,
-	  false },
+	ROW(MEMLOCK, "Max locked memory", LIMIT_COUNT, 65536, 1, 0, false),
 	/* memory outside of any tmpfs cap */
-	{ "RLIMIT_MSGQUEUE", "Max msgqueue size", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0,
-	  false },
+	ROW(MSGQUEUE, "Max msgqueue size", LIMIT_COUNT, 0, 1, 0, false),
 	/* queued signals and timers are kernel memory, and count to the user who started
 	 * the jail as well, whatever id the program has: his services run out of them */
-	{ "RLIMIT_SIGPENDING", "Max pending signals", RLIMIT_SIGPENDING, LIMIT_COUNT, 64,
-	  1, 0, false },
+	ROW(SIGPENDING, "Max pending signals", LIMIT_COUNT, 64, 1, 0, false),
 	/* no raised priority */
-	{ "RLIMIT_NICE", "Max nice priority", RLIMIT_NICE, LIMIT_COUNT, 0, 1, 0, false },
+	ROW(NICE, "Max nice priority", LIMIT_COUNT, 0, 1, 0, false),
 	/* no real-time priority */
-	{ "RLIMIT_RTPRIO", "Max realtime priority", RLIMIT_RTPRIO, LIMIT_COUNT, 0, 1, 0,
-	  false },
+	ROW(RTPRIO, "Max realtime priority", LIMIT_COUNT, 0, 1, 0, false),
 };
 
 /* glibc's functions take an enum, musl's an int */

@@ -20,7 +20,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +32,6 @@
 #include "init/init.h"
 #include "init/io.h"
 #include "init/wire.h"
-#include "jail/walls/caps.h"
 #include "jail/walls/deterministic.h"
 #include "jail/walls/exec.h"
 #include "jail/walls/gate.h"
@@ -66,7 +64,7 @@ static int do_ids(struct child *c, struct err *e)
 
 	/* It takes longer than all other namespaces together, so it is made while the
 	 * launcher writes the maps. */
-	int refused = unshare(CLONE_NEWNET) < 0 ? errno : 0;
+	int refused = !c->leased && unshare(CLONE_NEWNET) < 0 ? errno : 0;
 
 	/* GO says that the maps are written; end of file, that the launcher is gone */
 	if (wire_wait_go(c->control) < 0)
@@ -215,8 +213,10 @@ static int do_landlock(struct child *c, struct err *e)
 
 static int do_seccomp(struct child *c, struct err *e)
 {
+	unsigned int lacks = denied_without_lacks(c->cgroup, c->landlock_abi, c->plan);
+
 	return seccomp_install(c->plan,
-			       denied_without_lacks(c->cgroup, c->landlock_abi, c->plan),
+			       lacks | (c->leased ? DENIED_WITHOUT_OWN_NETWORK : 0),
 			       c->warm ? NULL : &c->exec_key, &c->listener, e);
 }
 

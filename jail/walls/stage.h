@@ -26,6 +26,7 @@ struct child {
 	bool sources_cloned; /* by the launcher, being root */
 	int landlock_abi;    /* 0: the kernel has no Landlock */
 	bool cgroup;         /* limits are in force; without it rlimits stand in */
+	bool leased;         /* the launcher cloned it into its network namespace */
 	bool warm;           /* a clone of a template: its program runs already */
 	int control;         /* the jail's end of the control socket */
 	int init_fd;         /* stepjail-init, to be executed */

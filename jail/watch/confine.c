@@ -17,7 +17,6 @@
 #include "init/io.h"
 #include "jail/base/close_others.h"
 #include "jail/base/procfs.h"
-#include "jail/base/sys.h"
 #include "jail/launch/posture.h"
 #include "jail/walls/caps.h"
 #include "jail/walls/landlock.h"

@@ -40,9 +40,7 @@
  *		   above
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "init/io.h"

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "jail/plan/call.h"
 #include "jail/plan/option_row.h"

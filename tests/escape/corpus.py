@@ -29,6 +29,7 @@ work-size 1M
 file-size 8M
 wall-time {wall}
 cpu-time {cpu}
+net-namespace {net}
 {more}"""
 
 
@@ -43,11 +44,14 @@ ALONE = {"cpu-bomb": {"cpu": "500ms"},
          "lock-map": {"more": LOCK},
          "lock-memfd": {"more": LOCK},
          "output-bomb": {"more": CAPTURE},
-         "terminal-output": {"more": CAPTURE}}
+         "terminal-output": {"more": CAPTURE},
+         # what the others would find in a namespace of the host's own is refused there twice
+         **{f"lease-{name}": {"net": "leased"}
+            for name in ("name", "list", "label", "counter", "cookie")}}
 
 
-def policy(wall="20s", cpu="unlimited", more=""):
-    return POLICY.format(wall=wall, cpu=cpu, more=more)
+def policy(wall="20s", cpu="unlimited", net="fresh", more=""):
+    return POLICY.format(wall=wall, cpu=cpu, net=net, more=more)
 
 
 class User:
@@ -85,6 +89,7 @@ class Corpus:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="stepjail-walls-")
         self.policy = self.write("policy", policy())
+        self.leased = self.write("leased", policy(net="leased"))
         for name, rows in ALONE.items():
             self.write(name, policy(**rows))
         self.tree = os.path.join(self.folder, "tree")
@@ -108,7 +113,7 @@ class Corpus:
         os.chmod(path, 0o644)
         return path
 
-    def run(self, user, *options, probes=(), without=None):
+    def run(self, user, *options, probes=(), without=None, leased=False):
         """Return: rows, by name; a probe of ALONE runs alone"""
         launcher = self.launcher
         if without is not None:
@@ -117,7 +122,8 @@ class Corpus:
         for name in probes:
             words += ["--probe", name]
         alone = probes and probes[0] in ALONE
-        policy_file = os.path.join(self.folder, probes[0]) if alone else self.policy
+        policy_file = os.path.join(self.folder, probes[0]) if alone else \
+            self.leased if leased else self.policy
         words += [*options, "--policy", policy_file, "--rootfs", self.tree]
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
         env.update(self.more_env(probes))

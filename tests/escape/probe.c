@@ -23,6 +23,7 @@ const struct wall walls[WALL_COUNT] = {
 	X(kernel)                                                                        \
 	X(entry)                                                                         \
 	X(socket)                                                                        \
+	X(lease)                                                                         \
 	X(terminal)                                                                      \
 	X(fd)                                                                            \
 	X(lock)                                                                          \

@@ -77,6 +77,7 @@ enum { OPENED = 0, HELD = 1, LACKS = 77 };
 	X(CPU, "cpu", "RLIMIT_CPU")                                                      \
 	X(PRIORITY, "priority", "RLIMIT_NICE, RLIMIT_RTPRIO")                            \
 	X(CAPTURE, "capture", "--capture, --output-limit")                               \
+	X(LEASE, "lease", "no socket in a lease")                                        \
 	X(WATCH, "watch", "the launcher's watch")                                        \
 	X(CGROUP, "cgroup", "cgroup v2 limits")                                          \
 	X(MOUNTS, "", "mount namespace")                                                 \

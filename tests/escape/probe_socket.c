@@ -191,6 +191,10 @@ static void tables(char **argv)
 	int r;
 
 	(void)argv;
+	if (sock < 0) {
+		door("a socket", sock);
+		return;
+	}
 	r = setsockopt(sock, IPPROTO_IP, IPT_SO_SET_REPLACE, table, sizeof(table));
 	if (r < 0 && errno == ENOPROTOOPT)
 		probe_lacks("iptables in this kernel");

@@ -170,4 +170,5 @@ SCENE(cpu);
 SCENE(wall);
 SCENE(planted);
 SCENE(flight);
+SCENE(left);
 #undef SCENE

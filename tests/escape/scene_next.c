@@ -4,16 +4,17 @@
  */
 #include "tests/escape/scene.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-/* another jail of the same options and two more words; it does nothing, and ends */
-static int run_next(const struct run *r, const char *option, const char *value)
+/* another jail of the same options and two more words. @input: its stdin, -1 for none */
+static int run_another(const struct run *r, int input, const char *option,
+		       const char *value, const char *const last[4])
 {
 	char *words[2 * WORDS_MAX], bind[PATH_MAX + 32];
 	const char *const first[] = { r->launcher,      "run",  "--bind", bind,
 				      "--capture=both", option, value };
-	const char *const last[] = { "--", PROBE_PATH, "nothing" };
 	size_t n = 0;
 	int status = -1;
 	pid_t pid = fork();
@@ -27,14 +28,100 @@ static int run_next(const struct run *r, const char *option, const char *value)
 		words[n++] = (char *)(uintptr_t)first[i];
 	for (size_t i = 0; r->user[i]; i++)
 		words[n++] = r->user[i];
-	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+	words[n++] = (char *)(uintptr_t) "--";
+	words[n++] = (char *)(uintptr_t)PROBE_PATH;
+	for (size_t i = 0; i < 4; i++)
 		words[n++] = (char *)(uintptr_t)last[i];
 	words[n] = NULL;
 	for (int fd = 0; fd <= 2; fd++)
-		(void)dup2(open("/dev/null", O_RDWR), fd);
+		(void)dup2(input >= 0 && fd == 0 ? input : open("/dev/null", O_RDWR), fd);
 	(void)execv(words[0], words);
 	_exit(125);
 }
+
+/* it does nothing, and ends */
+static int run_next(const struct run *r, const char *option, const char *value)
+{
+	return run_another(r, -1, option, value, (const char *[4]){ "nothing" });
+}
+
+/* what jails without walls have left is not there before a run, and does not stay */
+static void forget(struct run *r)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (int fd = 0; fd <= 2; fd++)
+			(void)dup2(open("/dev/null", O_RDWR), fd);
+		(void)execl(r->launcher, r->launcher, "leases", "--remove", NULL);
+		_exit(125);
+	}
+	(void)waitpid(pid, NULL, 0);
+}
+
+/* Until no socket is in the first lease but @most: those that a jail had are freed some
+ * milliseconds after its end, and until then the next jail is in another lease. */
+static void wait_freed(unsigned long most)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		char text[1024] = "";
+		int fd = open("/run/stepjail/net/0", O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
+			_exit(0); /* an ordinary user's jails have none */
+		for (int i = 0; i < 1000; i++) {
+			if (probe_read("/proc/thread-self/net/sockstat", text,
+				       sizeof(text)) > 0 &&
+			    strtoul(text + strlen("sockets: used "), NULL, 10) <= most)
+				break;
+			(void)usleep(10000);
+		}
+		_exit(0);
+	}
+	(void)waitpid(pid, &status, 0);
+}
+
+/* the probe's first half, in a jail that ends before its other half begins */
+static void left(struct run *r)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+		r->missing = "a pair of sockets";
+		return;
+	}
+	r->input = r->fd[0] = ends[0];
+	r->fd[1] = ends[1];
+	run_word(r, "%s", r->marker);
+	if (!r->inside)
+		return;
+	forget(r);
+	(void)run_another(
+		r, ends[1], "--report", "/dev/null",
+		(const char *[4]){ "--probe-self", r->probe->name, "leave", r->marker });
+	wait_freed((r->probe->walls & W(LEASE)) != 0);
+}
+
+/* outside, a process in the same namespace, which ends as well */
+static void left_outside(struct run *r)
+{
+	char leave[] = "leave", *argv[] = { leave, r->marker, NULL };
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)dup2(r->fd[1], 0);
+		r->probe->act(argv);
+		_exit(1);
+	}
+	(void)waitpid(pid, NULL, 0);
+}
+const struct scene scene_left = { .wrap = IN_NAMESPACES,
+				  .set_up = left,
+				  .tear_down = forget,
+				  .outside = left_outside };
 
 static void planted(struct run *r)
 {

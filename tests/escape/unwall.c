@@ -185,8 +185,10 @@ int __real_umount2(const char *path, int flags);
 int __wrap_umount2(const char *path, int flags);
 int __wrap_umount2(const char *path, int flags)
 {
+	bool old_root = strcmp(path, ".") == 0; /* and no lease */
+
 	/* the old root lies on top of the jail's, and the assembly on its /proc */
-	return __real_umount2(without("old-root") ? "/../proc" : path, flags);
+	return __real_umount2(old_root && without("old-root") ? "/../proc" : path, flags);
 }
 
 int __real_sethostname(const char *name, size_t length);

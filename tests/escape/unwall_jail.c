@@ -225,3 +225,12 @@ void __wrap_proc_usage_look(void *plan, pid_t init, struct keeper_sample *s)
 	if (without("watch"))
 		s->memory_bytes = s->cpu_us = 0;
 }
+
+/* what has sockets is a lease like any other */
+__typeof__(procfs_read) __real_procfs_read, __wrap_procfs_read;
+ssize_t __wrap_procfs_read(pid_t pid, const char *file, char *text, size_t size)
+{
+	if (without("lease") && strcmp(file, "net/sockstat") == 0)
+		return snprintf(text, size, "sockets: used 0\n");
+	return __real_procfs_read(pid, file, text, size);
+}

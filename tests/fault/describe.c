@@ -42,10 +42,11 @@ static const struct {
 	{ SYS_recvfrom, "f0" },     { SYS_shutdown, "f0" },
 	{ SYS_rt_sigaction, "n0" }, { SYS_rt_sigprocmask, "n0" },
 	{ SYS_seccomp, "n0" },      { SYS_sendmsg, "f0" },
-	{ SYS_stat, "s0" },         { SYS_statfs, "s0" },
-	{ SYS_symlinkat, "s2" },    { SYS_umount2, "s0" },
-	{ SYS_unlinkat, "f0s1" },   { SYS_wait4, "n2" },
-	{ SYS_write, "f0" },        { SYS_writev, "f0" },
+	{ SYS_setns, "f0" },        { SYS_stat, "s0" },
+	{ SYS_statfs, "s0" },       { SYS_symlinkat, "s2" },
+	{ SYS_umount2, "s0" },      { SYS_unlinkat, "f0s1" },
+	{ SYS_wait4, "n2" },        { SYS_write, "f0" },
+	{ SYS_writev, "f0" },
 };
 
 static void read_string(pid_t pid, unsigned long long at, char *text, size_t size)

@@ -149,6 +149,7 @@ static const struct {
 	{ SYS_setgroups, "setgroups", NULL, { EPERM, ENOMEM } },
 	{ SYS_sethostname, "sethostname", NULL, { EPERM } },
 	{ SYS_setpgid, "setpgid", NULL, { EACCES, EPERM, ESRCH } },
+	{ SYS_setns, "setns", NULL, { EPERM, ENOMEM, EINVAL } },
 	{ SYS_setresgid, "setresgid", NULL, { EPERM, EAGAIN, EINVAL } },
 	{ SYS_setresuid, "setresuid", NULL, { EPERM, EAGAIN, EINVAL } },
 	{ SYS_setsid, "setsid", NULL, { EPERM } },

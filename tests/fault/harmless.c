@@ -48,6 +48,17 @@ static const struct {
 	{ "0", "fcntl", " /run/stepjail/ids 0x25", EACCES, BEFORE,
 	  "another slot is tried" },
 
+	/* the jail has a network namespace of its own then, or another lease */
+	{ "0", "open", " /proc/self/ns/net", ANY, BEFORE, "none is leased" },
+	{ "0", "open", " /run/stepjail/net/*", ANY, BEFORE, "the next one is taken" },
+	{ "0", "mkdir", " /run/stepjail/net", ANY, BEFORE, "none is leased" },
+	{ "0", "mknod", " /run/stepjail/net/*", ANY, BEFORE, "the next one is taken" },
+	{ "0", "mount", " /run/stepjail/net*", ANY, BEFORE, "none, or the next" },
+	{ "0", "setns", " /run/stepjail/net/*", ANY, BEFORE, "the next one is taken" },
+	{ "0", "unshare", "*", ANY, BEFORE, "the next one is taken" },
+	{ "0", "fstat", " net:*", ANY, BEFORE, "none, or the next" },
+	{ "0", "sched_getaffinity", "*", ANY, BEFORE, "so many as for one processor" },
+
 	/* a second way, or nothing that matters */
 	{ "0", "writev", "*", ANY, BEFORE,
 	  "a warning is lost; the report tells the same" },

@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/fault/fault.h"
 
 #define LEAVES "/sys/fs/cgroup/stepjail"
+#define LEASES "/run/stepjail/net"
 
 static char mounts_before[65536], mounts_after[65536];
 
@@ -123,6 +125,7 @@ void outside_begin(const struct setup *s)
 	if (s->own_run) {
 		/* as after a boot: the folder is then made in every run */
 		(void)unlink("/run/stepjail/ids");
+		(void)rmdir(LEASES);
 		(void)rmdir("/run/stepjail");
 	}
 	(void)read_file("/proc/self/mountinfo", mounts_before, sizeof(mounts_before));
@@ -164,7 +167,7 @@ void outside_left(const struct setup *s, char *text, size_t size)
 {
 	static const char *const files[] = { "stdin",  "given",  "shared",
 					     "policy", "report", NULL };
-	static const char *const ids[] = { "ids", NULL };
+	static const char *const ids[] = { "ids", "net", NULL };
 	static const char *const none[] = { NULL };
 	char shared[256];
 
@@ -175,6 +178,8 @@ void outside_left(const struct setup *s, char *text, size_t size)
 		left_in("/run/stepjail", ids, false, text, size);
 		left_in("/tmp", none, false, text, size);
 		left_locked(text, size);
+		/* what is kept on purpose */
+		(void)umount2(LEASES, MNT_DETACH);
 	}
 	if (s->cgroup)
 		left_in(LEAVES, none, true, text, size);

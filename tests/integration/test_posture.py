@@ -54,6 +54,11 @@ LACKING = [
     ("uid_map", "posture: uid_map reads", "ids: the kernel refused"),
     ("gid_map", "posture: gid_map reads", "ids: the kernel refused"),
 ]
+# of root's, where loopback is not asked for
+LEASED = [
+    ("lease", "posture: net reads"),
+    ("way back from the lease", "posture: the net namespace is the launcher's own"),
+]
 LANDLOCK = [
     ("landlock_restrict", "landlock: not in force: it did not refuse a device node (Op"),
 ]
@@ -78,9 +83,9 @@ def without_landlock():
 class Lacking(Host):
     """A jail without one of its walls."""
 
-    def run_lacking(self, wall):
+    def run_lacking(self, wall, fixed=FIXED):
         """As root, with a group to give up; and with an fd that must not come along."""
-        words = self.words(*FIXED, *PROGRAM)
+        words = self.words(*fixed, *PROGRAM)
         words[words.index(STEPJAIL)] = UNWALLED
         if self.drop or os.geteuid() != 0:
             groups = []
@@ -94,9 +99,9 @@ class Lacking(Host):
         done.report = self.read_report()
         return done
 
-    def check(self, wall, says):
+    def check(self, wall, says, fixed=FIXED):
         with self.subTest(wall):
-            done = self.run_lacking(wall)
+            done = self.run_lacking(wall, fixed)
             self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
             last = done.stderr.splitlines()[-1]
             self.assertIn(says, last)
@@ -116,6 +121,11 @@ class Lacking(Host):
             says = as_root if root or as_user is ... else as_user
             if says is not None:
                 self.check(wall, says)
+
+    def test_lease(self):
+        """Of root's alone."""
+        for wall, says in () if self.as_user else LEASED:
+            self.check(wall, says, FIXED[:-1])
 
     def test_landlock(self):
         if landlock_abi() == 0:
@@ -147,7 +157,8 @@ class Posture(Host):
         self.assertEqual(got["rlimits"]["RLIMIT_NOFILE"], 256)
         self.assertEqual(got["open_fds"], "0-2")
         self.assertEqual(got["network"],
-                         {"links": ["lo loopback"], "addresses": [], "routes": []})
+                         {"leased": not self.as_user, "links": ["lo loopback"],
+                          "addresses": [], "routes": []})
         abi = landlock_abi()
         self.assertEqual(got["landlock"], {"abi": abi, "tried": "EACCES"} if abi else None)
         self.check_mounts({mount["at"]: mount for mount in got["mounts"]}, target)

@@ -104,11 +104,13 @@ class Walls(Warm):
             self.assertEqual(own["pid"].split()[1:], ["2"])
             for name in ("pid", "session", "host_uids", "host_gids"):
                 del own[name]
-            del p["argv_sha256"], p["cgroup_path"]
+            # only a cold jail's network namespace may be leased
+            del p["argv_sha256"], p["cgroup_path"], p["network"]["leased"]
             return p
 
         _, warm = self.launch("warm", 2, *options)
         _, cold = self.launch("cold", 1, *options)
+        self.assertFalse(warm[0]["posture"]["network"]["leased"])
         self.assertEqual(shape(warm[0]), shape(cold[0]))
         self.assertEqual(shape(warm[1]), shape(cold[0]))
 

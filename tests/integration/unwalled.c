@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -134,6 +135,22 @@ int __wrap_unshare(int flags)
 	return lacks("net") && flags == CLONE_NEWNET ? 0 : __real_unshare(flags);
 }
 
+/* a launcher that stays in the lease */
+int __real_setns(int fd, int type);
+int __wrap_setns(int fd, int type);
+int __wrap_setns(int fd, int type)
+{
+	static ino_t first;
+	struct stat st;
+
+	if (!first && stat("/proc/self/ns/net", &st) == 0)
+		first = st.st_ino;
+	return lacks("way back from the lease") && fstat(fd, &st) == 0 &&
+			       st.st_ino == first
+		       ? 0
+		       : __real_setns(fd, type);
+}
+
 static const struct {
 	const char *name;
 	uint64_t flag;
@@ -161,6 +178,8 @@ long __wrap_syscall(long number, ...)
 		for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 			if (lacks(namespaces[i].name))
 				args.flags &= ~namespaces[i].flag;
+		if (lacks("lease"))
+			args.flags |= CLONE_NEWNET;
 		a[0] = (long)&args;
 	}
 	if (number == SYS_fsmount && lacks("fsmount flags"))

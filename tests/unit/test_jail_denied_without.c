@@ -27,6 +27,7 @@
 
 #define NUMBERS 480
 #define BOTH (DENIED_WITHOUT_NO_CGROUP | DENIED_WITHOUT_NO_TRUNCATE)
+#define LEASED DENIED_WITHOUT_OWN_NETWORK
 #define EXEC 0x10 /* MFD_EXEC */
 
 static struct sock_filter code[DENIED_WITHOUT_CODE_MAX + ALLOW_CODE_MAX + BPF_MAXINSNS];
@@ -39,7 +40,8 @@ START_TEST(every_row_says_what_and_why)
 		bool listed = false;
 
 		ck_assert_uint_ne(row->lack & (BOTH | DENIED_WITHOUT_ONE_CPU |
-					       DENIED_WITHOUT_LOCKED),
+					       DENIED_WITHOUT_LOCKED |
+					       DENIED_WITHOUT_OWN_NETWORK),
 				  0);
 		ck_assert_uint_ge(strlen(row->why), 20);
 		ck_assert_ptr_null(strpbrk(row->why, "\n\"\\"));
@@ -133,6 +135,14 @@ static const struct {
 	{ SYS_setsockopt, { 3, SOL_SOCKET, SO_REUSEADDR }, 0 },
 	{ SYS_setsockopt, { 3, 6 /* TCP */, SO_SNDBUF }, 0 },
 	{ SYS_getsockopt, { 3, SOL_SOCKET, SO_SNDBUF }, 0 },
+	{ SYS_getsockopt, { 3, SOL_SOCKET, 71 /* NETNS_COOKIE */ }, LEASED },
+	{ SYS_setsockopt, { 3, SOL_SOCKET, 71 }, 0 },
+	{ SYS_socket, { AF_INET, SOCK_STREAM, 0 }, LEASED },
+	{ SYS_socket, { AF_INET, SOCK_RAW, 99 }, LEASED },
+	{ SYS_socket, { 1ULL << 32 | AF_INET, SOCK_DGRAM, 0 }, LEASED },
+	{ SYS_socket, { AF_INET6, SOCK_DGRAM, 0 }, LEASED },
+	{ SYS_socket, { AF_UNIX, SOCK_DGRAM, AF_INET }, 0 },
+	{ SYS_socket, { AF_NETLINK, SOCK_RAW, 0 }, 0 },
 	{ SYS_socketpair, { 1, 1, 0 }, 0 },
 	{ SYS_truncate, { 0 }, DENIED_WITHOUT_NO_TRUNCATE },
 	{ SYS_ftruncate, { 0 }, 0 },
@@ -190,10 +200,12 @@ START_TEST(just_these_calls_are_refused)
 		bool denied = calls[i].lack & lacks;
 
 		memcpy(data.args, calls[i].args, sizeof(calls[i].args));
-		ck_assert_msg(bpf_run(code, whole, &data) ==
-				      (denied ? REFUSED(EPERM)
-					      : bpf_run(p->code, p->length, &data)),
-			      "call %zu", i);
+		ck_assert_msg(
+			bpf_run(code, whole, &data) ==
+				(denied ? REFUSED(calls[i].nr == SYS_socket ? EAFNOSUPPORT
+									    : EPERM)
+					: bpf_run(p->code, p->length, &data)),
+			"call %zu", i);
 		ck_assert_msg((denied_why(lacks, &data) != NULL) == denied, "why %zu", i);
 	}
 }

@@ -219,6 +219,8 @@ static void add_random_text(const char *name)
 		}
 	} else if (strcmp(name, "net") == 0) {
 		add_word(name, below(2) ? "none" : "loopback");
+	} else if (strcmp(name, "net-namespace") == 0) {
+		add_word(name, below(2) ? "leased" : "fresh");
 	} else if (strcmp(name, "proc") == 0) {
 		add_word(name, below(2) ? "none" : "pid");
 	} else if (strcmp(name, "capture") == 0) {

@@ -80,13 +80,14 @@ static void as_planned(void *arg)
 	int netlink = open_here(), before = unit_fds();
 
 	MUST(look(NET_NONE, netlink, &json, &e) == 0);
-	MUST(strcmp(json,
-		    "{\"links\":[\"lo loopback\"],\"addresses\":[],\"routes\":[]}") == 0);
+	MUST(strcmp(json, "{\"leased\":false,\"links\":[\"lo loopback\"],"
+			  "\"addresses\":[],\"routes\":[]}") == 0);
 	free(json);
 	for (int again = 0; again < 2; again++) {
 		MUST(look(NET_LOOPBACK, netlink, &json, &e) == 0);
-		MUST(strstr(json, "{\"links\":[\"lo loopback,up,running,lowerup\"],"
-				  "\"addresses\":[\"127.0.0.1/8\"") == json);
+		MUST(strstr(json,
+			    "{\"leased\":false,\"links\":[\"lo loopback,up,running,lowerup\"],"
+			    "\"addresses\":[\"127.0.0.1/8\"") == json);
 		MUST(strstr(json, "\"local 127.0.0.0/8\"") != NULL);
 		free(json);
 	}

@@ -26,7 +26,7 @@
 #include "jail/launch/cgroup/cgroup.h"
 
 /* not found by PATH, because root executes it */
-static const char *const runners[] = { "/usr/bin/systemd-run", "/bin/systemd-run" };
+static const char runner_path[] = "/usr/bin/systemd-run";
 
 bool cgroup_in_scope;
 static char refusal[160]; /* what systemd-run said; empty where it was not tried */
@@ -34,12 +34,9 @@ static char refusal[160]; /* what systemd-run said; empty where it was not tried
 static const char *find_runner(void)
 {
 	/* as sd_booted(3) */
-	if (access("/run/systemd/system", F_OK) < 0)
-		return NULL;
-	for (size_t i = 0; i < COUNT(runners); i++)
-		if (access(runners[i], X_OK) == 0)
-			return runners[i];
-	return NULL;
+	return access("/run/systemd/system", F_OK) == 0 && access(runner_path, X_OK) == 0
+		       ? runner_path
+		       : NULL;
 }
 
 const char *cgroup_advice(void)

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "init/io.h"
 #include "jail/serve/wire/queue.h"
 #include "jail/serve/session/session.h"
 

@@ -28,7 +28,6 @@
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/template/template.h"
 #include "jail/watch/report.h"
-#include "jail/watch/startup.h"
 
 #define REFUSED_MAX 4096
 #define SPAWNED_OF(at, member) ((void *)((char *)(at)-offsetof(struct spawned, member)))

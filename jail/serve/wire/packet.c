@@ -16,14 +16,12 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "init/io.h"
 #include "jail/serve/wire/closer.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/base/fd_passing.h"
-#include "jail/base/sys.h"
 
 int packet_send(int fd, const struct wire_header *h, const void *payload, const int *fds,
 		size_t count)

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -37,60 +36,54 @@ static const char unwaited[] =
 	"children end without being waited for, and their CPU time is told nobody; no cgroup counts it";
 static const char widens[] = "runs on more than the one CPU of --deterministic";
 
-#define CALL(name) #name, SYS_##name
+static const char left[] =
+	"leaves flow labels, counters and ports in a network namespace that another jail gets next";
+static const char again[] =
+	"tells two jails that they have had the same network namespace";
+
+#define NETNS_COOKIE 71 /* SO_NETNS_COOKIE, Linux 5.14 */
+/* where this lacks, the call is refused; if tests are given, where all of them hold */
+#define DENY(lacking, name, why, ...)                                                    \
+	{                                                                                \
+		DENIED_WITHOUT_##lacking, #name, SYS_##name, { __VA_ARGS__ }, why        \
+	}
 /* of an argument these bits, and no other of them */
 #define HAS(number, bits, is)                                                            \
 	{                                                                                \
 		.arg = (number), .mask = (bits), .value = (is)                           \
 	}
-/* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
- * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's
- * mode for reading and writing then, and opens it for neither. */
-#define EMPTIES(call, arg, access)                                                       \
-	{                                                                                \
-		DENIED_WITHOUT_NO_TRUNCATE, CALL(call),                                  \
-			{ HAS(arg, O_TRUNC | ACCESS, O_TRUNC | (access)) }, truncates    \
-	}
+#define ALWAYS HAS(0, 0, 0)
 /* one half of the argument is not 0: it is no null pointer */
 #define NO_NULL(number, is_high)                                                         \
 	{                                                                                \
 		.arg = (number), .mask = UINT32_MAX, .high = (is_high), .differs = true  \
 	}
-#define ENLARGES(option)                                                                 \
-	{                                                                                \
-		DENIED_WITHOUT_NO_CGROUP, CALL(setsockopt),                              \
-			{ PREFIX_IS(1, SOL_SOCKET), PREFIX_IS(2, option) }, enlarged     \
-	}
+/* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
+ * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's
+ * mode for reading and writing then, and opens it for neither. */
+#define EMPTIES(arg, access) HAS(arg, O_TRUNC | ACCESS, O_TRUNC | (access))
+#define OPTION(is) PREFIX_IS(1, SOL_SOCKET), PREFIX_IS(2, is)
 
 const struct denied_without_row denied_without_rows[] = {
-	{ DENIED_WITHOUT_NO_CGROUP,
-	  CALL(memfd_create),
-	  { HAS(1, MEMFD_EXEC, 0) },
-	  hidden },
-	{ DENIED_WITHOUT_NO_CGROUP,
-	  CALL(mmap),
-	  { HAS(3, UNLISTED, UNLISTED) },
-	  unlisted },
-	{ DENIED_WITHOUT_NO_CGROUP, CALL(splice), { { 0 } }, pinned },
-	{ DENIED_WITHOUT_NO_CGROUP, CALL(sendfile), { { 0 } }, pinned },
-	ENLARGES(SO_SNDBUF),
-	ENLARGES(SO_RCVBUF),
-	{ DENIED_WITHOUT_NO_TRUNCATE, CALL(truncate), { { 0 } }, truncates },
+	DENY(NO_CGROUP, memfd_create, hidden, HAS(1, MEMFD_EXEC, 0)),
+	DENY(NO_CGROUP, mmap, unlisted, HAS(3, UNLISTED, UNLISTED)),
+	DENY(NO_CGROUP, splice, pinned, ALWAYS),
+	DENY(NO_CGROUP, sendfile, pinned, ALWAYS),
+	DENY(NO_CGROUP, setsockopt, enlarged, OPTION(SO_SNDBUF)),
+	DENY(NO_CGROUP, setsockopt, enlarged, OPTION(SO_RCVBUF)),
+	DENY(NO_TRUNCATE, truncate, truncates, ALWAYS),
 #ifdef SYS_open
-	EMPTIES(open, 1, O_RDONLY),
-	EMPTIES(open, 1, ACCESS),
+	DENY(NO_TRUNCATE, open, truncates, EMPTIES(1, O_RDONLY)),
+	DENY(NO_TRUNCATE, open, truncates, EMPTIES(1, ACCESS)),
 #endif
-	EMPTIES(openat, 2, O_RDONLY),
-	EMPTIES(openat, 2, ACCESS),
-	{ DENIED_WITHOUT_LOCKED,
-	  CALL(rt_sigaction),
-	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, false) },
-	  unwaited },
-	{ DENIED_WITHOUT_LOCKED,
-	  CALL(rt_sigaction),
-	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, true) },
-	  unwaited },
-	{ DENIED_WITHOUT_ONE_CPU, CALL(sched_setaffinity), { { 0 } }, widens },
+	DENY(NO_TRUNCATE, openat, truncates, EMPTIES(2, O_RDONLY)),
+	DENY(NO_TRUNCATE, openat, truncates, EMPTIES(2, ACCESS)),
+	DENY(LOCKED, rt_sigaction, unwaited, PREFIX_IS(0, SIGCHLD), NO_NULL(1, false)),
+	DENY(LOCKED, rt_sigaction, unwaited, PREFIX_IS(0, SIGCHLD), NO_NULL(1, true)),
+	DENY(OWN_NETWORK, socket, left, PREFIX_IS(0, AF_INET)),
+	DENY(OWN_NETWORK, socket, left, PREFIX_IS(0, AF_INET6)),
+	DENY(OWN_NETWORK, getsockopt, again, OPTION(NETNS_COOKIE)),
+	DENY(ONE_CPU, sched_setaffinity, widens, ALWAYS),
 };
 const size_t denied_without_row_count = COUNT(denied_without_rows);
 
@@ -126,8 +119,10 @@ size_t denied_without_code(unsigned int lacks, struct sock_filter *code)
 		const struct denied_without_row *row = &denied_without_rows[i];
 
 		if (row->lack & lacks)
-			n += prefix_row(code + n, row->nr, row->test, TESTS,
-					SECCOMP_RET_ERRNO | EPERM);
+			n += prefix_row(
+				code + n, row->nr, row->test, TESTS,
+				SECCOMP_RET_ERRNO |
+					(row->nr == SYS_socket ? EAFNOSUPPORT : EPERM));
 	}
 	prefix_head(code, n);
 	return n;

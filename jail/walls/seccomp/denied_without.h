@@ -26,6 +26,8 @@ enum denied_without_lack {
 	/* no cgroup counts CPU time; and code is locked, so no shell, which needs the
 	 * call, can be started */
 	DENIED_WITHOUT_LOCKED = 8,
+	/* what other jails would learn in a network namespace that is leased */
+	DENIED_WITHOUT_OWN_NETWORK = 16,
 };
 
 struct denied_without_row {
@@ -57,4 +59,4 @@ unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct pl
  */
 size_t denied_without_code(unsigned int lacks, struct sock_filter *code);
 
-#define DENIED_WITHOUT_CODE_MAX 128
+#define DENIED_WITHOUT_CODE_MAX 160

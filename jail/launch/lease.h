@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lease.h - a network namespace that one jail after another is in
+ *
+ * To make one costs more than all other namespaces of a jail together, so root's runs
+ * leave theirs to later ones.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/plan/plan.h"
+#include "jail/walls/ids.h"
+
+/* inode numbers of network namespaces, as /proc shows them to posture.c */
+struct lease {
+	ino_t inside; /* the jail's; 0: it makes one of its own */
+	ino_t first;  /* the launcher's own */
+};
+
+/**
+ * lease_enter() - Put the calling process where its next child is to be cloned
+ * @l:		Zeroed; filled if that is a lease
+ * @ids:	Of the jail: the lock on the lease lasts as long as that on them
+ *
+ * No lease is had by an ordinary user, by root without CAP_SYS_ADMIN or CAP_NET_ADMIN, by
+ * a session, and by a plan that wants loopback, allows more system calls or learns which
+ * to allow; or where anything fails.
+ *
+ * Return: an fd for lease_leave(), or -1
+ */
+int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids);
+
+/**
+ * lease_leave() - Put it back into the namespace that it had at first
+ * @back:	From lease_enter(); closed
+ *
+ * Return: 0, or -errno: it must then end
+ */
+int lease_leave(int back, struct err *e);
+
+/** lease_remove() - Keep none any more; one in use ends with its jail. How many? */
+int lease_remove(void);
