@@ -4,7 +4,6 @@
  */
 #pragma once
 
-
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 
