@@ -30,15 +30,16 @@ MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@
 LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
-JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
+JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
+OCI_C := $(wildcard jail/oci/*.c)
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
 AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
 
-all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-batch $(B)/stepjail-escape $(B)/stepjail.1 $(B)/stepjail-batch.1 ## build the programs
+all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-oci $(B)/stepjail-agent $(B)/stepjail-batch $(B)/stepjail-escape $(B)/stepjail.1 $(B)/stepjail-batch.1 ## build the programs
 
 ## ---- set-up: the only part that asks for root, and only for missing packages
 define install_packages
@@ -87,6 +88,8 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c init/wire_reader.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
+$(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(OCI_C) init/err.c init/io.c $(patsubst %,jail/base/%.c,fd_passing folder json procfs))
+	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcjson
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/judge/harness.o): $(wildcard agent/*/*.py)
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/pieces.o): agent/repl/pieces.py
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/complete.o): agent/repl/complete.py
