@@ -131,7 +131,7 @@ fmt: ## clang-format
 
 install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
 	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail,agent,rootfs},include/stepjail}
-	install -m 755 $(B)/stepjail $(B)/stepjail-{agent,batch} $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/stepjail $(B)/stepjail-{oci,agent,batch} $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-{agent,batch}.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
@@ -141,7 +141,7 @@ install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 uninstall: ## remove what install puts there
-	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-agent,-batch} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch}.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-oci,-agent,-batch} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch}.1
 	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14

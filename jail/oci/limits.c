@@ -98,9 +98,10 @@ int bundle_limits(struct bundle *b, const cJSON *value, struct err *e)
 		words_put(&b->options, "swap", "%.0f",
 			  within(0, both - memory, SIZE_MAXIMUM));
 	if (shares > 0)
-		words_put(&b->options, "cpu-weight", "%.0f",
-			  1 + (within(SHARES_MIN, shares, SHARES_MAX) - SHARES_MIN) *
-					  (WEIGHT_MAX - 1) / (SHARES_MAX - SHARES_MIN));
+		words_put(
+			&b->options, "cpu-weight", "%d",
+			(int)(1 + (within(SHARES_MIN, shares, SHARES_MAX) - SHARES_MIN) *
+					  (WEIGHT_MAX - 1) / (SHARES_MAX - SHARES_MIN)));
 	if (quota > 0)
 		words_put(&b->options, "cpus", "%.3f",
 			  within(CPUS_MIN, quota / (period > 0 ? period : PERIOD_DEFAULT),

@@ -19,8 +19,6 @@
 #include "jail/oci/command.h"
 #include "jail/oci/words.h"
 
-#define STATUS_FAILED 125
-
 static int command_help(const struct call *c, struct err *e);
 static int command_features(const struct call *c, struct err *e);
 
@@ -169,6 +167,8 @@ int main(int argc, char **argv)
 		return 0;
 	if (c.option[OPTION_LOG])
 		write_log(c.option[OPTION_LOG], &e);
-	(void)fprintf(stderr, "stepjail-oci: %s\n", e.text);
+	/* unless stepjail has said it there, see tell_failure() */
+	if (r != -ECHILD || c.option[OPTION_CONSOLE_SOCKET])
+		(void)fprintf(stderr, "stepjail-oci: %s\n", e.text);
 	return STATUS_FAILED;
 }

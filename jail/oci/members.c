@@ -58,8 +58,8 @@ static int take_root(struct bundle *b, const cJSON *value, struct err *e)
 
 	(void)snprintf(path, sizeof(path), "%s%s%s", given[0] == '/' ? "" : b->folder,
 		       given[0] == '/' ? "" : "/", given);
-	if (!realpath(path, b->rootfs))
-		return err_set(e, errno, "%s", path);
+	if (!given[0] || !realpath(path, b->rootfs))
+		return err_set(e, given[0] ? errno : EINVAL, "'%s'", given);
 	words_put(&b->options, "rootfs", "%s", b->rootfs);
 	return 0;
 }

@@ -11,8 +11,6 @@
 
 #include "jail/oci/words.h"
 
-#define STATUS_FAILED 125
-
 static void *or_end(void *memory)
 {
 	if (memory)

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#define STATUS_FAILED 125
+
 /* strings, with a NULL behind them */
 struct words {
 	char **word;
