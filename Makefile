@@ -7,13 +7,11 @@ PREFIX ?= /usr/local
 PYTHON_DIR = $(PREFIX)/lib/$(shell /usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')/dist-packages
 
 # Debian packages: what the product needs to be built, and what the tests add to that
-PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
-	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev \
-	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev \
-	libedit-dev nettle-dev libcap-dev libnl-3-dev libnl-route-3-dev bison flex
-TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck \
-	groff bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
-	apparmor xz-utils openssl
+PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev \
+	zlib1g-dev libbz2-dev liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev libedit-dev nettle-dev libcap-dev libnl-3-dev \
+	libnl-route-3-dev bison flex
+TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck groff bubblewrap busybox-static \
+	qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc apparmor xz-utils openssl
 
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Werror
 CFLAGS ?= -O2 -g
@@ -31,7 +29,7 @@ MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@
 LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
-JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
+JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
@@ -40,7 +38,7 @@ AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
 
-all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(SCRIPTS:%=$(B)/%) $(SCRIPTS:%=$(B)/%.1) $(B)/stepjail-escape $(B)/stepjail.1 ## build the programs
+all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-oci $(B)/stepjail-agent $(SCRIPTS:%=$(B)/%) $(SCRIPTS:%=$(B)/%.1) $(B)/stepjail-escape $(B)/stepjail.1 ## build the programs
 
 ## ---- set-up: the only part that asks for root, and only for missing packages
 define install_packages
@@ -89,6 +87,8 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c init/wire_reader.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
+$(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(wildcard jail/oci/*.c) init/err.c init/io.c $(patsubst %,jail/base/%.c,fd_passing folder json procfs))
+	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcjson
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/judge/harness.o): $(wildcard agent/*/*.py)
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/pieces.o): agent/repl/pieces.py
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/complete.o): agent/repl/complete.py
@@ -130,7 +130,7 @@ fmt: ## clang-format
 
 install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
 	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_mcp
-	install -m 755 $(B)/stepjail $(B)/stepjail-{agent,batch,mcp} $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/stepjail $(B)/stepjail-{oci,agent,batch,mcp} $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-{agent,batch,mcp}.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
@@ -141,7 +141,7 @@ install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 uninstall: ## remove what install puts there
-	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-agent,-batch,-mcp} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch,-mcp}.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-oci,-agent,-batch,-mcp} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch,-mcp}.1
 	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail $(DESTDIR)$(PYTHON_DIR)/stepjail{.py,_mcp}
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14

@@ -6,6 +6,7 @@
  * and BITS store into one field of the plan, LIST and BIND append.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "jail/plan/option.h"
@@ -42,6 +43,19 @@ static int check_hostname(const char *value, struct err *e)
 	if (n == 0 || value[n] || n > 64) /* __NEW_UTS_LEN */
 		return err_say(e, EINVAL,
 			       "'%s' must be 1 to 64 letters, digits, '-' or '.'", value);
+	return 0;
+}
+
+/* two open fds, neither of which is the program's */
+static int check_hold(const char *value, struct err *e)
+{
+	int fd[2], length = 0;
+
+	if (sscanf(value, "%d,%d%n", &fd[0], &fd[1], &length) != 2 || value[length] ||
+	    fd[0] < 3 || fd[1] < 3 || fcntl(fd[0], F_GETFD) < 0 ||
+	    fcntl(fd[1], F_GETFD) < 0)
+		return err_say(e, EBADF, "'%s' must be two open fds from 3 on, as in 3,4",
+			       value);
 	return 0;
 }
 
@@ -257,6 +271,9 @@ const struct option_row option_rows[] = {
 	{ "report", "FILE|FD",
 	  "write a JSON report of the run to a file, to the open fd number FD, or to stdout (-)",
 	  TEXT(report) },
+	{ "hold", "IN,OUT",
+	  "run: do not start the program before a byte can be read from the open fd number IN; when all else is ready, write the program's pid to the open fd number OUT",
+	  TEXT(hold), .check = check_hold },
 	{ "lock-code", "auto|no|warm|yes",
 	  "forbid subprocesses (execve) and new executable memory; auto is yes for the tree core, warm for data, no for others; warm is yes in sessions from a template, and no elsewhere",
 	  CHOICE(lock_code), .bare = "yes" },

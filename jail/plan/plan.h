@@ -100,6 +100,7 @@ struct plan {
 	const char *chdir;
 	const char *hostname;
 	const char *report;    /* path, or an fd's number; NULL for none */
+	const char *hold;      /* two fds' numbers, NULL for none */
 	enum plan_answer cold; /* sessions are executed, not cloned */
 	const char *preload;   /* modules of a session's interpreter, NULL for none */
 	enum plan_capture capture;

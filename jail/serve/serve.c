@@ -43,11 +43,6 @@
 
 #define INTERPRETER "/bin/stepjail-interpreter"
 
-static int refuse_option(const char *name, const char *why, struct err *e)
-{
-	return err_say(e, EINVAL, "serve: --%s %s", name, why);
-}
-
 /* of states that were told to end, how many the kernel may not have ended yet */
 #define STATES_ENDING 2
 
@@ -68,24 +63,28 @@ static int check_pids(const struct plan *p, struct err *e)
 /* what a plan may say to run, and not to serve */
 static int check_plan(const struct plan *p, struct err *e)
 {
+	const struct {
+		bool given;
+		const char *name, *why;
+	} refused[] = {
+		{ p->report, "report", "is for run: OPENED and DONE have it" },
+		{ p->hold, "hold", "is for run" },
+		{ p->capture, "capture", "is for run: output goes to the client" },
+		{ p->learn, "learn", "is for run" },
+		{ p->oom_group, "oom-group",
+		  "would end all states of a session with the step that used up the memory: leave it out" },
+	};
+
 	if (p->argv)
 		return err_say(
 			e, EINVAL,
 			"serve: '%.64s': a session's program is always " INTERPRETER
 			" of its tree",
 			p->argv[0]);
-	if (p->report)
-		return refuse_option("report", "is for run: OPENED and DONE have it", e);
-	if (p->capture != CAPTURE_NO)
-		return refuse_option("capture", "is for run: output goes to the client",
-				     e);
-	if (p->learn == ANSWER_YES)
-		return refuse_option("learn", "is for run", e);
-	if (p->oom_group == ANSWER_YES)
-		return refuse_option(
-			"oom-group",
-			"would end all states of a session with the step that used up the memory: leave it out",
-			e);
+	for (size_t i = 0; i < COUNT(refused); i++)
+		if (refused[i].given)
+			return err_say(e, EINVAL, "serve: --%s %s", refused[i].name,
+				       refused[i].why);
 	return check_pids(p, e);
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "jail/watch/confine.h"
 
 #define STATUS_BYTES 65536 /* the caller's groups are in it */
+#define JOINED (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 static int confine_files(const struct confine *c, struct err *e)
 {
@@ -125,6 +127,8 @@ int confine_self(const struct confine *c, struct confinement *told, struct err *
 	r = close_others(c->keep, c->keep_count, status);
 	if (r < 0)
 		return err_set(e, -r, "confine: close all fds but %zu", c->keep_count);
+	if (c->join && setns(c->join, JOINED | (c->id ? 0 : CLONE_NEWUSER)) < 0)
+		return err_set(e, errno, "confine: enter the jail's namespaces");
 	r = put_up(c, e);
 	if (r < 0 || !told)
 		return r;

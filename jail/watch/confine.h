@@ -32,6 +32,8 @@ struct confine {
 	const int
 		*keep; /* fds beyond 2 that stay open, in any order; -1 is passed over */
 	size_t keep_count;
+	int join; /* pidfd of a jail's init: enter that jail's namespaces, but for those
+		   * of ids and pids. 0: none */
 	int root; /* folder that becomes the root directory, and may be read: a procfs of
 		   * the jails' PID namespace, the one of procfs_use(); needs
 		   * CAP_SYS_CHROOT. -1: no path may be read */

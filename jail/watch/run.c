@@ -4,7 +4,7 @@
  *
  * Before the program starts, the launcher becomes a watcher. What stays open then, beside
  * stdin, stdout and stderr:
- *	the report, signalfd				opened by the caller's options
+ *	the report, signalfd, the fds of --hold		opened by the caller's options
  *	control socket, gate, captured pipes, listener	of the jail
  *	/work and /tmp of the jail, as paths		to ask whether they are full
  *	files of the cgroup leaf			usage, and cgroup.kill
@@ -88,8 +88,10 @@ static int run_confine(struct run *run, struct err *e)
 	static struct confinement told;
 	const struct jail *j = &run->up.jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
-	int keep[11 + CGROUP_HELD] = {
+	int keep[13 + CGROUP_HELD] = {
 		run->report,
+		run->hold[0],
+		run->hold[1],
 		run->signals,
 		run->up.tmpfs.work,
 		run->up.tmpfs.tmp,
@@ -104,6 +106,8 @@ static int run_confine(struct run *run, struct err *e)
 	struct confine c = {
 		.keep = keep,
 		.keep_count = COUNT(keep),
+		/* who is told its pid for the jail's joins the jail by it */
+		.join = run->hold[0] < 0 ? 0 : j->pidfd,
 		.root = -1,
 		.landlock_abi = j->landlock_abi,
 		.filter = filter_watcher,
@@ -111,7 +115,7 @@ static int run_confine(struct run *run, struct err *e)
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 
-	memcpy(keep + 11, j->cgroup.held, sizeof(j->cgroup.held));
+	memcpy(keep + 13, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
 	/* of these nothing is used any more */
@@ -166,6 +170,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 
 	run = RUN_NONE;
 	run.report = report;
+	if (p->hold) /* which option.c has checked */
+		(void)sscanf(p->hold, "%d,%d", &run.hold[0], &run.hold[1]);
 	r = run_jail(&run, p, &keeper, &failed);
 	launch_end(&run.up.jail);
 	/* the keeper ends while the report is written; keeper_end() waits for it */

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -157,6 +158,8 @@ static int next_timeout(const struct run *run)
 	uint64_t now = clock_now_ms(), left = NO_LIMIT;
 	uint64_t wall = run->up.jail.plan->limit[LIMIT_WALL_MS];
 
+	if (!run->outcome.started)
+		return -1;
 	if (wall != NO_LIMIT)
 		left = run->start_ms + wall > now ? run->start_ms + wall - now : 0;
 	if (is_sampled(run)) {
@@ -248,19 +251,6 @@ static void serve_stderr(struct run *run)
 	(void)capture_read(&run->outcome.capture.stream[1]);
 }
 
-/* what the loop waits for; a source whose fd is -1 is not there */
-static const struct {
-	size_t fd; /* its place in struct run */
-	void (*serve)(struct run *run);
-} sources[] = {
-	{ offsetof(struct run, up.jail.control), serve_control },
-	{ offsetof(struct run, keeper), serve_keeper },
-	{ offsetof(struct run, signals), serve_signal },
-	{ offsetof(struct run, outcome.refused.fd), serve_listener },
-	{ offsetof(struct run, outcome.capture.stream[0].outside), serve_stdout },
-	{ offsetof(struct run, outcome.capture.stream[1].outside), serve_stderr },
-};
-
 static void open_gate(struct run *run)
 {
 	struct outcome *o = &run->outcome;
@@ -273,13 +263,38 @@ static void open_gate(struct run *run)
 	if (j->limited)
 		cgroup_usage(&j->cgroup, NULL, &o->before);
 	o->started = true;
-	reader.have = 0;
 	run->start_ms = run->sampled_ms = clock_now_ms();
 	run->sample_in_ms = CPU_POLL_MIN_MS;
-	run->keeper = j->keeper->socket;
+	io_close_fd(&run->hold[0]);
 	if (gate_open(&j->gate) < 0)
 		run->ended = true;
 }
+
+/* a byte of whoever holds the program back; its end, too, is an answer */
+static void serve_hold(struct run *run)
+{
+	char go;
+
+	if (read(run->hold[0], &go, 1) != 1)
+		refuse(run, ECANCELED,
+		       "--hold: nobody is left who could start the program");
+	else
+		open_gate(run);
+}
+
+/* what the loop waits for; a source whose fd is -1 is not there */
+static const struct {
+	size_t fd; /* its place in struct run */
+	void (*serve)(struct run *run);
+} sources[] = {
+	{ offsetof(struct run, up.jail.control), serve_control },
+	{ offsetof(struct run, keeper), serve_keeper },
+	{ offsetof(struct run, signals), serve_signal },
+	{ offsetof(struct run, hold[0]), serve_hold },
+	{ offsetof(struct run, outcome.refused.fd), serve_listener },
+	{ offsetof(struct run, outcome.capture.stream[0].outside), serve_stdout },
+	{ offsetof(struct run, outcome.capture.stream[1].outside), serve_stderr },
+};
 
 static void loop(struct run *run)
 {
@@ -304,7 +319,7 @@ static void loop(struct run *run)
 		for (size_t i = 0; i < COUNT(sources) && !run->ended; i++)
 			if (fds[i].revents)
 				sources[i].serve(run);
-		if (!run->ended)
+		if (!run->ended && run->outcome.started)
 			check_deadlines(run);
 	}
 }
@@ -337,7 +352,13 @@ int run_loop_run(struct run *run, struct err *e)
 	struct outcome *o = &run->outcome;
 	int r;
 
-	open_gate(run);
+	reader.have = 0;
+	run->keeper = run->up.jail.keeper->socket;
+	if (run->hold[0] < 0)
+		open_gate(run);
+	else if (dprintf(run->hold[1], "%d\n", run->up.gate.program) < 0)
+		refuse(run, errno, "--hold: tell that all is ready");
+	io_close_fd(&run->hold[1]);
 	loop(run);
 	gather(run);
 	/* a keeper of its own ends beside the jail; where there is a leaf, that is read

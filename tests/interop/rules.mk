@@ -2,4 +2,8 @@
 # version and digest in package-lock.json, into the build folder.
 interop: all data $(B)/packages ## the agent's model client at aimock, which npm fetches
 	tests/interop/run
-.PHONY: interop
+# Under engines that others wrote. They take 200 MB, so they are no part of TEST_PACKAGES.
+$(B)/packages.oci: tests/interop/rules.mk ; $(call install_packages,containerd podman conmon bsdutils)
+interop-oci: all $(B)/packages.oci ## stepjail-oci under containerd and Podman, of Debian
+	/usr/bin/python3 tests/interop/test_oci_engines.py
+.PHONY: interop interop-oci

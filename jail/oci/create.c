@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * create.c - make a container up to its program's start, and start it
+ *
+ * Theory of operation
+ *   create reads the bundle, and has `stepjail explain` check the options and print the
+ *   plan. Then it forks. The child becomes `stepjail run --hold`: it makes the jail, reads
+ *   back its walls, gives up its rights and waits at the gate. It has stdin, stdout and
+ *   stderr of create, and its pid is the container's: when create exits, the engine's shim
+ *   or conmon, a subreaper, adopts it and gets the program's exit status from it.
+ *   Before the child does anything, its pid is in state.json. So whenever create is
+ *   killed, delete --force finds what it has made.
+ *   start writes a byte into the FIFO that the watcher reads; it has read it when the FIFO
+ *   has no reader any more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/fd_passing.h"
+#include "jail/oci/bundle.h"
+#include "jail/oci/command.h"
+
+#define REPORT_BYTES (1U << 20)
+#define START_MS 30000
+#define HOLD_IN 3 /* fds of the child */
+#define HOLD_OUT 4
+
+/* what create has in its hands */
+struct making {
+	struct container box;
+	struct bundle bundle;
+	int go[2];    /* the child waits for a byte there until its pid is written down */
+	int ready[2]; /* --hold tells there */
+	int start;    /* the FIFO, for the watcher */
+	int console;  /* becomes stdin, stdout and stderr; or -1 */
+	pid_t child;
+};
+
+/* stepjail lies beside this program */
+static int find_stepjail(char *path, size_t size, struct err *e)
+{
+	static const char name[] = "stepjail";
+	ssize_t n = readlink("/proc/self/exe", path, size - sizeof(name));
+
+	if (n > 0) {
+		path[n] = '\0';
+		memcpy(strrchr(path, '/') + 1, name, sizeof(name));
+	}
+	return n <= 0 || access(path, X_OK) < 0
+		       ? err_set(e, errno, "find stepjail beside this program")
+		       : 0;
+}
+
+/* "stepjail", its command, and the plan's options */
+static struct words begin_words(const struct making *m, const char *command)
+{
+	struct words w = { 0 };
+
+	words_add(&w, "stepjail");
+	words_add(&w, "%s", command);
+	for (size_t i = 0; i < m->bundle.options.count; i++)
+		words_add(&w, "%s", m->bundle.options.word[i]);
+	return w;
+}
+
+/* let stepjail itself judge its options, and keep the plan for people */
+static int check_options(struct making *m, const char *stepjail, struct err *e)
+{
+	cleanup_fd int plan = openat(m->box.folder, "plan",
+				     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char text[ERR_TEXT_MAX] = "";
+	int ends[2], status = -1;
+	pid_t child;
+
+	if (plan < 0 || pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0)
+		return err_set(e, errno, "%s: ask stepjail for the plan", m->box.path);
+	if (child == 0) {
+		if (dup2(plan, 1) >= 0 && dup2(ends[1], 2) >= 0)
+			(void)execv(stepjail, begin_words(m, "explain").word);
+		_exit(1);
+	}
+	(void)close(ends[1]);
+	(void)io_read_all(ends[0], text, sizeof(text) - 1);
+	(void)close(ends[0]);
+	(void)waitpid(child, &status, 0);
+	text[strcspn(text, "\n")] = '\0';
+	return status == 0 ? 0 : err_say(e, EINVAL, "%s", text);
+}
+
+/*
+ * A terminal, whose master goes to whoever listens at @path. The container gets the slave
+ * as its stdin, stdout and stderr, never by a path, and not as its controlling terminal:
+ * it cannot type into it, and Ctrl-C is the engine's to send.
+ */
+static int console_open(const char *path, int *slave, struct err *e)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	cleanup_fd int to = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cleanup_fd int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	char name[64];
+	int r;
+
+	if (master < 0 || unlockpt(master) < 0 ||
+	    ptsname_r(master, name, sizeof(name)) != 0 ||
+	    (*slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
+		return err_set(e, errno, "make a terminal");
+	if ((size_t)snprintf(at.sun_path, sizeof(at.sun_path), "%s", path) >=
+	    sizeof(at.sun_path))
+		return err_say(e, ENAMETOOLONG, "--console-socket: the path is too long");
+	if (to < 0 || connect(to, (const struct sockaddr *)&at, sizeof(at)) < 0)
+		return err_set(e, errno, "--console-socket: connect to %s", path);
+	r = fd_passing_send(to, name, strlen(name), &master, 1);
+	return r < 0 ? fd_passing_failed(-r, "--console-socket: send the terminal", e)
+		     : 0;
+}
+
+static int prepare(struct making *m, const char *console, struct err *e)
+{
+	if (m->bundle.terminal != (console != NULL))
+		return err_say(
+			e, EINVAL,
+			"process.terminal and --console-socket go together: one is missing");
+	if (mkfifoat(m->box.folder, "start", 0600) < 0 ||
+	    (m->start = openat(m->box.folder, "start", O_RDWR | O_CLOEXEC)) < 0 ||
+	    pipe2(m->go, O_CLOEXEC) < 0 || pipe2(m->ready, O_CLOEXEC) < 0)
+		return err_set(e, errno, "make %s/start", m->box.path);
+	return console ? console_open(console, &m->console, e) : 0;
+}
+
+/* in the child; what it has open beside these ends at exec */
+static void become_watcher(struct making *m, const char *stepjail)
+{
+	struct words words = begin_words(m, "run");
+	/* above the numbers that they are to have */
+	int in = fcntl(m->start, F_DUPFD_CLOEXEC, HOLD_OUT + 1);
+	int out = fcntl(m->ready[1], F_DUPFD_CLOEXEC, HOLD_OUT + 1);
+	int go = fcntl(m->go[0], F_DUPFD_CLOEXEC, HOLD_OUT + 1);
+	int console = fcntl(m->console, F_DUPFD_CLOEXEC, HOLD_OUT + 1);
+	sigset_t none;
+	char byte;
+
+	words_add(&words, "--hold=%d,%d", HOLD_IN, HOLD_OUT);
+	words_add(&words, "--report=%s/report.json", m->box.path);
+	words_add(&words, "--");
+	for (size_t i = 0; i < m->bundle.args.count; i++)
+		words_add(&words, "%s", m->bundle.args.word[i]);
+	io_close_fd(&m->go[1]);
+	if (read(go, &byte, 1) != 1)
+		_exit(1);
+	for (int fd = 0; console >= 0 && fd <= 2; fd++)
+		(void)dup2(console, fd);
+	(void)setsid();
+	/* an engine may block or ignore some, and stepjail would not end by them then */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int i = 1; i < NSIG; i++)
+		(void)signal(i, SIG_DFL);
+	if (chdir("/") == 0 && dup2(in, HOLD_IN) >= 0 && dup2(out, HOLD_OUT) >= 0)
+		(void)execv(stepjail, words.word);
+	_exit(1);
+}
+
+/* the report has the words of a jail that could not be made */
+static int tell_failure(const struct making *m, struct err *e)
+{
+	cleanup_free char *text = words_allocate(REPORT_BYTES);
+	siginfo_t end;
+
+	/* undo() waits for it, too */
+	(void)waitid(P_PID, (id_t)m->child, &end, WEXITED | WNOWAIT);
+
+	ssize_t n = io_read_file_at(m->box.folder, "report.json", text, REPORT_BYTES);
+	cJSON *report = n > 0 ? cJSON_Parse(text) : NULL;
+	const char *words = bundle_text(report, "error");
+
+	(void)err_say(
+		e, ECHILD, "%s",
+		words[0]
+			? words
+			: "stepjail run ended before the jail was ready: its words are on stderr");
+	cJSON_Delete(report);
+	return -ECHILD;
+}
+
+static void describe(struct making *m, const char *id)
+{
+	const cJSON *annotations =
+		cJSON_GetObjectItemCaseSensitive(m->bundle.config, "annotations");
+	cJSON *json = m->box.json = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(json, "id", id);
+	(void)cJSON_AddStringToObject(json, "bundle", m->bundle.folder);
+	(void)cJSON_AddItemToObject(json, "annotations",
+				    cJSON_Duplicate(annotations, true));
+}
+
+/* until the watcher tells the program's pid */
+static int launch(struct making *m, struct err *e)
+{
+	char stepjail[PATH_MAX], pid[16];
+	int r = find_stepjail(stepjail, sizeof(stepjail), e);
+
+	if (r == 0)
+		r = check_options(m, stepjail, e);
+	if (r < 0)
+		return r;
+	m->child = fork();
+	if (m->child < 0)
+		return err_set(e, errno, "fork the container's watcher");
+	if (m->child == 0)
+		become_watcher(m, stepjail);
+	m->box.watcher = process_find(m->child);
+	r = container_save(&m->box, e);
+	io_close_fd(&m->ready[1]);
+	if (r == 0 && write(m->go[1], "g", 1) != 1)
+		r = err_set(e, errno, "let the container's watcher go");
+	if (r == 0 && io_read_text(m->ready[0], pid, sizeof(pid)) <= 0)
+		r = tell_failure(m, e);
+	if (r < 0)
+		return r;
+	m->box.program = process_find((pid_t)strtol(pid, NULL, 10));
+	return container_save(&m->box, e);
+}
+
+static int make(struct making *m, const struct call *c, struct err *e)
+{
+	const char *descriptors = c->option[OPTION_PRESERVE_FDS];
+	const char *pid_file = c->option[OPTION_PID_FILE];
+	char pid[16];
+	int r;
+
+	if (descriptors && strcmp(descriptors, "0") != 0)
+		return err_say(
+			e, EPERM,
+			"--preserve-fds is refused: a jail's program gets stdin, stdout and stderr alone");
+	r = bundle_read(&m->bundle, c->option[OPTION_BUNDLE], e);
+	if (r == 0)
+		r = container_make(&m->box, c->option[OPTION_ROOT], c->id, e);
+	if (r < 0)
+		return r;
+	describe(m, c->id);
+	r = prepare(m, c->option[OPTION_CONSOLE_SOCKET], e);
+	if (r == 0)
+		r = launch(m, e);
+	(void)snprintf(pid, sizeof(pid), "%d", m->child);
+	return r == 0 && pid_file ? container_write(AT_FDCWD, pid_file, pid, e) : r;
+}
+
+/* nothing is left of what could not be made */
+static void undo(struct making *m)
+{
+	struct err ignored;
+
+	if (m->child > 0) {
+		(void)kill(m->child, SIGKILL);
+		(void)waitpid(m->child, NULL, 0);
+	}
+	if (m->box.folder >= 0)
+		(void)container_remove(&m->box, &ignored);
+}
+
+int command_create(const struct call *c, struct err *e)
+{
+	struct making m = { .box = CONTAINER_NONE,
+			    .go = { -1, -1 },
+			    .ready = { -1, -1 },
+			    .start = -1,
+			    .console = -1 };
+	int r = make(&m, c, e);
+
+	if (r < 0)
+		undo(&m);
+	bundle_free(&m.bundle);
+	container_close(&m.box);
+	return r;
+}
+
+int command_start(const struct call *c, struct err *e)
+{
+	cleanup_container struct container box = CONTAINER_NONE;
+	int r = container_open(&box, c->option[OPTION_ROOT], c->id, true, e);
+	cleanup_fd int fd = r < 0 ? r : container_start_fd(&box);
+	struct pollfd taken = { .fd = fd };
+
+	if (r < 0)
+		return r;
+	if (fd < 0 || !box.program.pid)
+		return err_say(e, EINVAL,
+			       "container '%s' is %s: only a created one is started",
+			       c->id, status_names[container_status(&box)]);
+	if (write(fd, "s", 1) != 1)
+		return err_set(e, errno, "start '%s'", c->id);
+	/* when the last reader closes it */
+	return poll(&taken, 1, START_MS) == 1
+		       ? 0
+		       : err_say(e, ETIMEDOUT, "start '%s': its watcher does not answer",
+				 c->id);
+}

@@ -1,0 +1,321 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_oci_engines.py - stepjail-oci under containerd and Podman, for real
+
+Each engine has folders of its own in build/interop/oci, so that nothing of the host's engines is
+touched. Where an engine is not installed, or does not start, its tests are skipped and say why.
+"""
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get("STEPJAIL_BUILD", f"{TOP}/build"))
+WORK = f"{BUILD}/interop/oci"
+TREE = f"{BUILD}/rootfs/core"
+RUNTIME = f"{WORK}/runtime"
+TIMEOUT = 120
+MANY = 20
+UP = "print('up', flush=True); import time; time.sleep(1000)"
+DEAF = f"import signal; signal.signal(15, signal.SIG_IGN); {UP}"
+
+
+def make_runtime():
+    """stepjail-oci; where the host has no cgroup v2, with defaults that say so."""
+    done = subprocess.run([f"{BUILD}/stepjail", "check", "--json"], stdout=subprocess.PIPE,
+                          check=False)
+    states = {row["name"]: row["state"] for row in json.loads(done.stdout)["checks"]}
+    os.makedirs(f"{WORK}/conf/stepjail", exist_ok=True)
+    with open(f"{WORK}/conf/stepjail/defaults", "w", encoding="ascii") as text:
+        text.write("allow-missing cgroup\n" if states["cgroup v2"] == "missing" else "")
+    with open(RUNTIME, "w", encoding="utf-8") as text:
+        text.write(f"#!/bin/sh\nXDG_CONFIG_HOME={WORK}/conf exec {BUILD}/stepjail-oci \"$@\"\n")
+    os.chmod(RUNTIME, 0o755)
+    return states["cgroup v2"] != "missing"
+
+
+def containers():
+    """Watchers, keepers and programs of containers of these tests, by where their reports go."""
+    found, marks = [], (b"--report=/run/stepjail-oci/", b"--report=/run/containerd/runc/stepjail-test/")
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words, \
+                    open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as state:
+                text = words.read()
+                if any(mark in text for mark in marks) and state.read().rsplit(")")[-1][1] != "Z":
+                    found.append(int(pid))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+class Engine:
+    """Mixin: what both engines must do."""
+
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("lacks root")
+        for program in cls.programs:
+            if not shutil.which(program):
+                raise unittest.SkipTest(f"lacks {program}: make interop-oci installs it")
+        shutil.rmtree(f"{WORK}/{cls.name}", ignore_errors=True)
+        os.makedirs(f"{WORK}/{cls.name}")
+        cls.limited = make_runtime()
+        cls.begin()
+
+    def tearDown(self):
+        end = time.monotonic() + TIMEOUT
+        while containers() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(containers(), [], "jails are left")
+        self.assertEqual(self.listed(), "", "containers are left")
+
+    @classmethod
+    def call(cls, *words, **settings):
+        return subprocess.run([*cls.engine, *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
+                              check=False, text=True, **settings)
+
+    def done(self, *words):
+        done = self.call(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_run(self):
+        done = self.run_once("import os, sys; print('out', os.getuid()); print('err', file=sys.stderr);"
+                             "raise SystemExit(7)")
+        self.assertEqual((done.stdout, done.returncode), ("out 1000\n", 7))
+        self.assertIn("err\n", done.stderr)
+
+    def test_many_at_once(self):
+        with concurrent.futures.ThreadPoolExecutor(MANY) as pool:
+            done = list(pool.map(lambda i: self.run_once(f"print({i})", f"many{i}"), range(MANY)))
+        self.assertEqual([(one.stdout, one.returncode) for one in done],
+                         [(f"{i}\n", 0) for i in range(MANY)])
+
+    def test_nobody_gets_more_than_a_jail(self):
+        done = self.run_once("1", "more", self.privileged)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"config\.json: \S+: .* is refused: ")
+
+    def test_a_terminal(self):
+        words = self.run_words("import os; print(os.isatty(0), os.isatty(1))", "terminal", "-t")
+        done = subprocess.run(["script", "-qec", " ".join(map(quote, words)), "/dev/null"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=TIMEOUT,
+                              check=False, text=True)
+        self.assertIn("True True", done.stdout)
+
+    def run_once(self, code, name="once", *options):
+        words = self.run_words(code, name, *options)
+        return self.call(*words[len(self.engine):])
+
+
+def quote(word):
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+class Containerd(Engine, unittest.TestCase):
+    name, programs = "containerd", ("containerd", "ctr", "containerd-shim-runc-v2")
+    privileged = "--privileged"
+    daemon = None
+
+    @classmethod
+    def begin(cls):
+        cls.engine = ["ctr", "-a", f"{WORK}/containerd/socket", "-n", "stepjail-test"]
+        with open(f"{WORK}/containerd/config.toml", "w", encoding="ascii") as text:
+            text.write(f'version = 2\nroot = "{WORK}/containerd/root"\n'
+                       f'state = "{WORK}/containerd/state"\n'
+                       'disabled_plugins = ["io.containerd.grpc.v1.cri", '
+                       '"io.containerd.internal.v1.opt"]\n'
+                       f'[grpc]\n  address = "{WORK}/containerd/socket"\n')
+        cls.start()
+
+    @classmethod
+    def start(cls):
+        with open(f"{WORK}/containerd/log", "ab") as log:
+            cls.daemon = subprocess.Popen(["containerd", "-c", f"{WORK}/containerd/config.toml"],
+                                          stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                          start_new_session=True)
+        end = time.monotonic() + TIMEOUT
+        while cls.call("version").returncode:
+            if cls.daemon.poll() is not None or time.monotonic() > end:
+                raise unittest.SkipTest(f"containerd does not start: see {WORK}/containerd/log")
+            time.sleep(0.05)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.terminate()
+        cls.daemon.wait(TIMEOUT)
+
+    def listed(self):
+        return self.done("containers", "ls", "-q")
+
+    def run_words(self, code, name, *options):
+        how = [] if "-d" in options else ["--rm"]
+        return [*self.engine, "run", *how, *options, "--runc-binary", RUNTIME, "--rootfs", TREE,
+                name, "/bin/python3", "-c", code]
+
+    def task(self, name):
+        for line in self.done("tasks", "ls").split("\n")[1:]:
+            if line.split()[:1] == [name]:
+                return line.split()
+        return None
+
+    def up(self, name, code=UP):
+        self.done(*self.run_words(code, name, "-d")[len(self.engine):])
+        return int(self.task(name)[1])
+
+    def stopped(self, name):
+        end = time.monotonic() + TIMEOUT
+        while (self.task(name) or [0, 0, "STOPPED"])[2] != "STOPPED":
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def test_kill(self):
+        for sent, code, status in (("SIGTERM", UP, 143), ("SIGKILL", DEAF, 137)):
+            self.up("kill", code)
+            self.assertEqual(self.task("kill")[2], "RUNNING")
+            self.done("tasks", "kill", "-s", sent, "kill")
+            self.stopped("kill")
+            done = self.call("tasks", "rm", "kill")
+            self.assertIn(str(status), done.stderr)
+            self.done("containers", "rm", "kill")
+
+    def test_what_cannot_be_done(self):
+        self.up("no")
+        done = self.call("tasks", "exec", "--exec-id", "e", "no", "/bin/python3")
+        self.assertIn("exec: a jail runs the program that it was made for", done.stderr)
+        done = self.call("tasks", "pause", "no")
+        if self.limited:
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.done("tasks", "resume", "no")
+        else:
+            self.assertIn("no cgroup of its own", done.stderr)
+        self.assertEqual(len(self.done("tasks", "ps", "no").strip().split("\n")), 3)
+        self.done("tasks", "rm", "-f", "no")
+        self.done("containers", "rm", "no")
+
+    def test_shim_is_killed(self):
+        """containerd then has the runtime delete what is left."""
+        pid = self.up("orphan")
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            shim = int(stat.read().rsplit(")")[-1].split()[1])
+        os.kill(shim, signal.SIGKILL)
+        self.stopped("orphan")
+        self.call("tasks", "rm", "-f", "orphan")
+        self.done("containers", "rm", "orphan")
+
+    def test_containerd_is_killed(self):
+        """What runs goes on, and its end is known to the next one."""
+        self.up("on")
+        self.daemon.kill()
+        self.daemon.wait()
+        self.start()
+        self.assertEqual(self.task("on")[2], "RUNNING")
+        self.done("tasks", "kill", "-s", "SIGKILL", "on")
+        self.stopped("on")
+        self.call("tasks", "rm", "on")
+        self.done("containers", "rm", "on")
+
+
+class Podman(Engine, unittest.TestCase):
+    name, programs = "podman", ("podman", "conmon")
+    privileged = "--privileged"
+
+    @classmethod
+    def begin(cls):
+        folder = f"{WORK}/podman"
+        cls.engine = ["podman", "--root", f"{folder}/root", "--runroot", f"{folder}/run", "--tmpdir",
+                      f"{folder}/tmp", "--cgroup-manager=cgroupfs", "--storage-driver=vfs",
+                      "--events-backend=file", "--runtime", RUNTIME]
+        subprocess.run(["tar", "-C", TREE, "-cf", f"{folder}/tree.tar", "."], check=True)
+        done = cls.call("import", f"{folder}/tree.tar", "core")
+        if done.returncode:
+            raise unittest.SkipTest(f"podman does not work here: {done.stderr}")
+
+    @classmethod
+    def tearDownClass(cls):
+        pass
+
+    def listed(self):
+        return self.done("ps", "-aq")
+
+    def run_words(self, code, name, *options):
+        how = [] if "-d" in options else ["--rm"]
+        network = [] if any(word.startswith("--network") for word in options) else ["--network",
+                                                                                    "none"]
+        return [*self.engine, "run", *how, *network, "--name", name, *options, "core",
+                "/bin/python3", "-c", code]
+
+    def up(self, name, code=UP, *options):
+        self.done(*self.run_words(code, name, "-d", *options)[len(self.engine):])
+
+    def inspect(self, name, field):
+        return self.done("inspect", name, "--format", "{{.State." + field + "}}").strip()
+
+    def test_logs_and_stop(self):
+        for code, status in ((UP, "143"), (DEAF, "137")):
+            self.up("stop", code)
+            end = time.monotonic() + TIMEOUT
+            while "up" not in self.done("logs", "stop"):
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+            self.assertEqual(self.inspect("stop", "Status"), "running")
+            self.done("stop", "-t", "1", "stop")
+            self.assertEqual(self.inspect("stop", "ExitCode"), status)
+            self.done("rm", "stop")
+
+    def test_kill(self):
+        self.up("kill")
+        self.done("kill", "-s", "USR1", "kill")
+        self.assertEqual(self.done("wait", "kill").strip(), "138")
+        self.done("rm", "kill")
+
+    def test_what_cannot_be_done(self):
+        self.up("no")
+        done = self.call("exec", "no", "/bin/python3", "-c", "1")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("exec: a jail runs the program that it was made for", done.stderr)
+        self.done("rm", "-f", "-t", "0", "no")
+        done = self.run_once("1", "net", "--network", "host")
+        self.assertRegex(done.stderr, r"linux\.namespaces: network is missing")
+        self.call("rm", "-f", "net")
+
+    def test_copies_are_the_jail_s(self):
+        """podman cp enters the mount namespace of the container's pid: that is no host's."""
+        self.up("copy", f"open('/tmp/made', 'w').write('in the jail'); {UP}")
+        end = time.monotonic() + TIMEOUT
+        while "up" not in self.done("logs", "copy"):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        self.done("cp", "copy:/tmp/made", f"{WORK}/podman/copied")
+        with open(f"{WORK}/podman/copied", encoding="ascii") as text:
+            self.assertEqual(text.read(), "in the jail")
+        with open(f"{WORK}/podman/sent", "w", encoding="ascii") as text:
+            text.write("from the host")
+        name = f"/etc/stepjail-test-{os.getpid()}"
+        self.assertNotEqual(self.call("cp", f"{WORK}/podman/sent", f"copy:{name}").returncode, 0)
+        self.assertFalse(os.path.exists(name))
+        self.done("rm", "-f", "-t", "0", "copy")
+
+    def test_binds_and_limits(self):
+        os.makedirs(f"{WORK}/podman/given", exist_ok=True)
+        os.chmod(f"{WORK}/podman/given", 0o777)
+        done = self.run_once("open('/given/x', 'w').write('y'); b = bytearray(300 << 20)", "limit",
+                             "--memory", "64m", "-v", f"{WORK}/podman/given:/given")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(os.listdir(f"{WORK}/podman/given"), ["x"])
+        done = self.run_once("open('/given/z', 'w')", "ro", "-v", f"{WORK}/podman/given:/given:ro")
+        self.assertTrue(re.search("PermissionError|Read-only", done.stderr), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
