@@ -129,14 +129,14 @@ fmt: ## clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
-	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_mcp
+	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail/oci,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_mcp
 	install -m 755 $(B)/stepjail $(B)/stepjail-{oci,agent,batch,mcp} $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-{agent,batch,mcp}.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
 	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail
 	cd agent/python && for f in *.py */*.py; do install -m 644 $$f $(DESTDIR)$(PYTHON_DIR)/$$f; done
-	for f in README.md LICENSE {jail,agent,rootfs}/README.md; do install -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f; done
+	for f in README.md LICENSE {jail,jail/oci,agent,rootfs}/README.md; do install -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f; done
 	for t in $$(basename -s .key $(B)/rootfs/*.key); do \
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done

@@ -20,7 +20,7 @@ static int command_version(char *const *argv, struct err *e);
 
 static const struct {
 	const char *name;
-	const char *help;
+	const char *help; /* NULL: another name of a row before */
 	int (*act)(char *const *argv, struct err *e);
 	bool in_cgroup; /* makes jails: needs a place for cgroup leaves */
 } commands[] = {
@@ -36,6 +36,9 @@ static const struct {
 	  command_leases, false },
 	{ "help", "print this, or a command's options", command_help, false },
 	{ "version", "print the version", command_version, false },
+	{ "--help", NULL, command_help, false },
+	{ "-h", NULL, command_help, false },
+	{ "--version", NULL, command_version, false },
 };
 #define COMMAND_COUNT (COUNT(commands))
 
@@ -50,7 +53,7 @@ static int command_help(char *const *argv, struct err *e)
 	printf("stepjail %s - run a program in a jail of namespaces, cgroups and seccomp\n\n"
 	       "usage: stepjail COMMAND [options]\n\n",
 	       STEPJAIL_VERSION);
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
+	for (size_t i = 0; i < COMMAND_COUNT && commands[i].help; i++)
 		printf("  %-9s %s\n", commands[i].name, commands[i].help);
 	printf("\nstepjail COMMAND --help prints the command's options and exit statuses.\n");
 	return 0;
@@ -62,20 +65,6 @@ static int command_version(char *const *argv, struct err *e)
 	(void)e;
 	printf("stepjail %s\n", STEPJAIL_VERSION);
 	return 0;
-}
-
-static const char *unalias(const char *name)
-{
-	static const char *const aliases[][2] = {
-		{ "--help", "help" },
-		{ "-h", "help" },
-		{ "--version", "version" },
-	};
-
-	for (size_t i = 0; i < COUNT(aliases); i++)
-		if (strcmp(name, aliases[i][0]) == 0)
-			return aliases[i][1];
-	return name;
 }
 
 static int act(size_t i, char *const *argv, struct err *e)
@@ -99,7 +88,7 @@ static int dispatch(char *const *argv, struct err *e)
 		argv++;
 	}
 
-	const char *name = argv[0] && argv[1] ? unalias(argv[1]) : NULL;
+	const char *name = argv[0] ? argv[1] : NULL;
 
 	/* every file that an option names would be opened with somebody else's rights */
 	if (getuid() != geteuid() || getgid() != getegid())

@@ -15,7 +15,7 @@ test: $(B)/packages.test ## every test
 ROOM.watch := watcher
 ROOM.serve := supervisor
 TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
-UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c init/syscalls.c \
+UNIT_JAIL_C := $(filter-out jail/main.c jail/oci/main.c jail/oci/control.c,$(JAIL_C) $(OCI_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c init/syscalls.c \
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c init/wire_reader.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)

@@ -108,18 +108,25 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	return r < 0 ? name_error(ps, row->name, e) : 0;
 }
 
-/* Options that there were once. Return: why @name is gone, or NULL */
-static const char *why_gone(const char *name, size_t length)
+/* No option, or one that there was once. @n: length of its name; on the command line, @word
+ * has dashes before it */
+static int refuse_unknown(const struct parse *ps, const char *word, size_t n,
+			  struct err *e)
 {
 	static const char *const gone[][2] = {
 		{ "ahead", "a step's process is made when the step begins" },
 		{ "ready", "a session's jail is made when the session is opened" },
 	};
+	const char *dashes = ps->file ? "" : "--", *name = word + strlen(dashes);
+	int r = ps->file ? err_say(e, EINVAL, "'%.*s' is not an option",
+				   n > 64 ? 64 : (int)n, word)
+			 : err_say(e, EINVAL, "%.64s is not an option: see --help", word);
 
 	for (size_t i = 0; i < COUNT(gone); i++)
-		if (strlen(gone[i][0]) == length && memcmp(gone[i][0], name, length) == 0)
-			return gone[i][1];
-	return NULL;
+		if (strlen(gone[i][0]) == n && memcmp(gone[i][0], name, n) == 0)
+			r = err_say(e, EINVAL, "%s%s is gone: %s: leave it out", dashes,
+				    gone[i][0], gone[i][1]);
+	return ps->file ? err_within(e, "%s line %u: ", ps->file, ps->line) : r;
 }
 
 /* one line of a policy file; its text is cut in place */
@@ -142,12 +149,8 @@ static int parse_line(struct parse *ps, char *line, struct err *e)
 	char *value = line + n + strspn(line + n, blanks);
 	const struct option_row *row = find_row(line, n);
 
-	if (!row && why_gone(line, n))
-		return err_say(e, EINVAL, "%s line %u: %.*s is gone: %s: leave it out",
-			       ps->file, ps->line, (int)n, line, why_gone(line, n));
 	if (!row)
-		return err_say(e, EINVAL, "%s line %u: '%.*s' is not an option", ps->file,
-			       ps->line, n > 64 ? 64 : (int)n, line);
+		return refuse_unknown(ps, line, n, e);
 	if (*value == '\0' && !row->bare)
 		return err_say(e, EINVAL, "%s line %u: %s needs a value: %s", ps->file,
 			       ps->line, row->name, row->arg);
@@ -280,12 +283,8 @@ static int parse_words(struct parse *ps, char *const **argv, bool policy, struct
 
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 			return 1;
-		if (!row && why_gone(word + 2, n))
-			return err_say(e, EINVAL, "--%.*s is gone: %s: leave it out",
-				       (int)n, word + 2, why_gone(word + 2, n));
 		if (!row)
-			return err_say(e, EINVAL, "%.64s is not an option: see --help",
-				       word);
+			return refuse_unknown(ps, word, n, e);
 		r = take_value(argv, n, row, &value, e);
 		if (r == 0 && is_policy && policy && path)
 			return err_say(e, EEXIST, "--policy: is given twice");

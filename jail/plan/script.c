@@ -72,10 +72,8 @@ bool plan_is_on_host(const char *program)
 	const char *path = getenv("PATH");
 	char file[PATH_MAX];
 
-	if (strchr(program, '/'))
+	if (strchr(program, '/') || is_file(program))
 		return is_file(program);
-	if (is_file(program))
-		return true;
 	for (size_t n; path && *path; path += n + (path[n] == ':')) {
 		n = strcspn(path, ":");
 		(void)snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, program);

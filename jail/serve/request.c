@@ -144,20 +144,15 @@ static int do_stdin(struct request *q, struct err *e)
 	return r == -EPIPE ? request_failed(q, REFUSAL_OUT_OF_TURN, NULL, r) : r;
 }
 
-static int do_interrupt(struct request *q, struct err *e)
+/* INTERRUPT and KILL */
+static int do_cancel(struct request *q, struct err *e)
 {
 	(void)e;
-	if (!q->step->state->host) /* it has no process yet that could take SIGINT */
+	/* it may have no process yet that could take SIGINT */
+	if (q->type == WIRE_KILL || !q->step->state->host)
 		limit_kill(q->step, VERDICT_CANCELLED);
 	else
 		limit_interrupt(q->step, VERDICT_CANCELLED);
-	return 0;
-}
-
-static int do_kill(struct request *q, struct err *e)
-{
-	(void)e;
-	limit_kill(q->step, VERDICT_CANCELLED);
 	return 0;
 }
 
@@ -282,8 +277,8 @@ static const struct row {
 	{ WIRE_CODE, "CODE", HEAD_AT, BODY_BYTES, NEEDS_SOURCE, request_code },
 	{ WIRE_RUN, "RUN", HEAD_LIMITS, BODY_NONE, NEEDS_BRANCH, do_run },
 	{ WIRE_STDIN, "STDIN", HEAD_AT, BODY_BYTES, NEEDS_STEP, do_stdin },
-	{ WIRE_INTERRUPT, "INTERRUPT", HEAD_AT, BODY_NUMBER, NEEDS_STEP, do_interrupt },
-	{ WIRE_KILL, "KILL", HEAD_AT, BODY_NUMBER, NEEDS_STEP, do_kill },
+	{ WIRE_INTERRUPT, "INTERRUPT", HEAD_AT, BODY_NUMBER, NEEDS_STEP, do_cancel },
+	{ WIRE_KILL, "KILL", HEAD_AT, BODY_NUMBER, NEEDS_STEP, do_cancel },
 	{ WIRE_ROLLBACK, "ROLLBACK", HEAD_STATE, BODY_NONE, NEEDS_BRANCH, do_rollback },
 	{ WIRE_BRANCH, "BRANCH", HEAD_STATE, BODY_NONE, NEEDS_OPEN, do_branch },
 	{ WIRE_DROP, "DROP", HEAD_AT, BODY_NONE, NEEDS_BRANCH, do_drop },

@@ -170,9 +170,12 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 
 	run = RUN_NONE;
 	run.report = report;
-	if (p->hold) /* which option.c has checked */
-		(void)sscanf(p->hold, "%d,%d", &run.hold[0], &run.hold[1]);
-	r = run_jail(&run, p, &keeper, &failed);
+	/* of the form that option.c asks for */
+	if (p->hold && sscanf(p->hold, "%d,%d", &run.hold[0], &run.hold[1]) &&
+	    (fcntl(run.hold[0], F_GETFD) | fcntl(run.hold[1], F_GETFD)) < 0)
+		r = err_set(&failed, EBADF, "--hold %s", p->hold);
+	else
+		r = run_jail(&run, p, &keeper, &failed);
 	launch_end(&run.up.jail);
 	/* the keeper ends while the report is written; keeper_end() waits for it */
 	keeper_close(&keeper);

@@ -356,8 +356,8 @@ int run_loop_run(struct run *run, struct err *e)
 	run->keeper = run->up.jail.keeper->socket;
 	if (run->hold[0] < 0)
 		open_gate(run);
-	else if (dprintf(run->hold[1], "%d\n", run->up.gate.program) < 0)
-		refuse(run, errno, "--hold: tell that all is ready");
+	else
+		(void)dprintf(run->hold[1], "%d\n", run->up.gate.program);
 	io_close_fd(&run->hold[1]);
 	loop(run);
 	gather(run);

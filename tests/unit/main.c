@@ -58,6 +58,7 @@ static Suite *(*const suites[])(void) = {
 	jail_manual_suite,
 	jail_mount_op_suite,
 	jail_net_suite,
+	jail_oci_suite,
 	jail_option_suite,
 	jail_option_words_suite,
 	jail_outcome_suite,

@@ -126,6 +126,7 @@ Suite *jail_landlock_suite(void);
 Suite *jail_manual_suite(void);
 Suite *jail_mount_op_suite(void);
 Suite *jail_net_suite(void);
+Suite *jail_oci_suite(void);
 Suite *jail_option_suite(void);
 Suite *jail_option_words_suite(void);
 Suite *jail_outcome_suite(void);

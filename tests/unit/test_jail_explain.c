@@ -244,6 +244,8 @@ static void add_random_text(const char *name)
 		add_word(name, below(2) ? "1999-12-31T23:59:59Z" : "86400");
 	} else if (strcmp(name, "preload") == 0) {
 		add_word(name, below(2) ? "json" : "numpy,xml.dom");
+	} else if (strcmp(name, "hold") == 0) {
+		add_word(name, below(2) ? "3,4" : "70000,3");
 	} else if (strcmp(name, "hostname") == 0) {
 		add_word(name, below(2) ? "h" : "a.b-c.9");
 	} else if (strcmp(name, "chdir") == 0) {
@@ -309,6 +311,7 @@ START_TEST(every_option_is_printed)
 	add_word("bind", "/a:/b");
 	add_word("bind-rw", "/c:/d");
 	add_word("report", "3");
+	add_word("hold", "4,5");
 	add_word("capture", "both");
 	add_word("cpuset", "0");
 	add_word("preload", "json");

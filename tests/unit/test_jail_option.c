@@ -113,6 +113,7 @@ static const struct {
 	{ "io-max", "8:0 rbps=1M", { "", "/", "/ rbps", "/ rbps=0", "/ x=1", "rbps=1" } },
 	{ "quiet", "yes", { "on", "Yes", "" } },
 	{ "report", "out.json", { "", "x\n" } },
+	{ "hold", "3,4", { "3", "3,", "2,3", "3,4x", "-3,4", "" } },
 	{ "lock-code", "no", { "maybe", "YES", "y", "" } },
 	{ "allow-syscall",
 	  "ioctl=0x5421",
