@@ -9,6 +9,7 @@
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
 #include "agent/cmd/solve.h"
+#include "agent/skills/skills.h"
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct solve_options, field)
 #define COMMON(group, kind, field) OPT_COMMON(group, kind, struct solve_options, field)
@@ -54,7 +55,7 @@ static const struct opt opts[] = {
 	JAIL_OPTS(struct solve_options),
 	CHECKS_OPTS(struct solve_options),
 	{ "skills", "DIR", NULL,
-	  "Let the code import the modules in this folder (from skills.NAME import NAME), and keep in it the functions that the model saves and whose doctests pass in a fresh jail.",
+	  "Let the code import the modules in this folder (from skills.NAME import NAME), and tell the model of them.",
 	  ROW(TASK, TEXT, skills) },
 	OUT_OPTS(struct solve_options),
 	{ "system", "FILE", NULL,
@@ -97,7 +98,7 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	s->task.stop = stop;
 	s->task.transcript.fd = -1;
 	s->task.confined = CONFINED_NOT(o->require_confinement);
-	s->loop.task = s->loop.checks.task = s->loop.skills.task = &s->task;
+	s->loop.task = s->loop.checks.task = &s->task;
 	s->loop.out = OUT_NONE;
 	s->loop.shown = SHOWN_NONE;
 	show_open(&s->task.show, o->quiet ? -1 : STDERR_FILENO, (enum show_color)o->color,
@@ -113,8 +114,6 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	s->task.confined.client = s->loop.model.client;
 	r = confined_go(&s->task.confined, stop, e);
 	/* from here on, what comes is hostile */
-	if (r == 0)
-		r = skills_list(&s->loop.skills, e);
 	s->loop.asked = s->asked.length ? text_string(&s->asked) : task;
 	s->loop.context_tokens = o->context_tokens;
 	s->loop.reply_tokens = o->reply_tokens;
@@ -122,6 +121,9 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	if (r == 0)
 		r = session_open(&s->task.session, &s->task.plan, stop, e);
 	show_wait(&s->task.show, NULL, "");
+	if (r == 0 && o->skills)
+		r = skills_list(o->skills, &s->task.session, &s->task.show,
+				&s->loop.preface, e);
 	if (r == 0 && s->loop.work.tests.count)
 		r = tests_start(&s->loop.work.tests, &s->task, e);
 	if (r == 0)
@@ -157,7 +159,7 @@ const struct command command_solve = {
 		"Code is taken from ```python fences and <execute_python> tags; where a reply has neither, from fences without a word. Several blocks are run as one step, in order. With --code-in tools, code is taken only from calls of the tool python.\n\n" SHOWN_ABOUT
 		"\n\n"
 		"A check (--check-answer, --check-reply, --check-prompt) is a command line: words and quotes as in a shell, but nothing is expanded, and there is no shell. It runs in a fresh jail with the root tree, limits and files of the steps, and reads from stdin what it is to check. Only exit status 0 lets that pass: a check that crashes, takes too long or hits a limit has refused. A check that cannot be started ends the task with status 125.\n\n"
-		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last. It may write functions to /work/skills_new/NAME.py: imports, constants, one function, and helpers whose names begin with _. After an answer each is tried in a fresh jail, and kept as DIR/NAME.py if it has doctest examples and all of them hold. No file is overwritten.\n\n"
+		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last: signature and first line of the docstring. No jail can change DIR. To keep a function that a model has written, let it be copied out by --out, look at it, and put it into DIR.\n\n"
 		"A task has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. After each step the model is told what is left of them. When steps, CPU time or output are used up, it has one more reply to answer in; the other limits end the task at once.",
 	.exits = exits,
 	.opts = opts,

@@ -36,6 +36,7 @@ struct solve {
 	const struct solve_options *o;
 	struct text asked; /* the task, where it came by stdin */
 	struct jail_binds binds;
+	char skills_hex[DIGEST_HEX]; /* of what is in --skills */
 	struct model_plan model_plan;
 	struct task task;
 	struct loop loop;

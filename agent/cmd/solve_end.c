@@ -46,9 +46,6 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 	(void)cJSON_AddItemToObject(o, "jail", jail);
 	if (checks)
 		(void)cJSON_AddItemToObject(o, "checks", checks);
-	if (s->loop.skills.told)
-		(void)cJSON_AddItemToObject(o, "saved", s->loop.skills.told);
-	s->loop.skills.told = NULL;
 	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->task.confined));
 	(void)cJSON_AddNumberToObject(
 		o, "wall_ms", (double)(units_now_ms() - s->task.budget.started_ms));

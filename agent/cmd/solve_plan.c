@@ -13,6 +13,7 @@
 #include "agent/base/utf8.h"
 #include "agent/cmd/solve.h"
 #include "agent/record/inputs.h"
+#include "agent/skills/skills.h"
 #include "init/io.h"
 
 static void note(void *arg, const char *line)
@@ -128,9 +129,12 @@ static int record_more(struct solve *s, struct err *e)
 	int r = checks ? 0 : -e->errnum;
 
 	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
-	if (s->loop.skills.dir)
-		(void)cJSON_AddItemToObject(s->loop.given, "skills",
-					    skills_record(&s->loop.skills));
+	if (s->o->skills) {
+		cJSON *skills = cJSON_AddObjectToObject(s->loop.given, "skills");
+
+		inputs_path(skills, "dir", s->o->skills);
+		(void)cJSON_AddStringToObject(skills, "sha256", s->skills_hex);
+	}
 	if (r == 0 && rules)
 		r = inputs_file(cJSON_AddObjectToObject(s->loop.given, "system"), rules,
 				path_last(rules), -1, s->task.stop, e);
@@ -151,8 +155,8 @@ int solve_plan(struct solve *s, struct err *e)
 		r = budget_make(&o->budget, o->plan.model_name, &s->task.budget, e);
 	if (r == 0)
 		r = checks_plan(&s->loop.checks, &s->o->checks, e);
-	if (r == 0)
-		r = skills_plan(&s->loop.skills, o->skills, e);
+	if (r == 0 && o->skills)
+		r = skills_bind(o->skills, &s->binds, s->task.stop, s->skills_hex, e);
 	if (r == 0)
 		r = transcript_open(&s->task.transcript, o->transcript, "solve", e);
 	if (r == 0 && s->task.transcript.fd >= 0) {

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.c - judges in a jail, judge.py and what goes behind it, as strings in this
- * program: see task.h
+ * harness.c - the tests' judge in a jail, tests.py and cases.py, as a string in this
+ * program: see tests.h
  *
  * The assembler reads the files, by their paths from the top of the tree: no generated
  * source, and the Python stays a file that Python tools can read. make knows of them as
  * prerequisites.
  */
 __asm__(".pushsection .rodata\n"
-	".globl harness_trial\n"
-	"harness_trial:\n"
-	".incbin \"agent/judge/judge.py\"\n"
-	".incbin \"agent/skills/list.py\"\n"
-	".incbin \"agent/skills/trial.py\"\n"
-	".byte 0\n"
 	".globl harness_tests\n"
 	"harness_tests:\n"
 	".incbin \"agent/judge/tests.py\"\n"

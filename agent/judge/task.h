@@ -32,10 +32,6 @@ struct task {
 	struct run_once once; /* of the last task_run() */
 };
 
-/** harness_trial - agent/judge/judge.py, agent/skills/list.py and trial.py in one, a NUL
- * behind them */
-extern const char harness_trial[];
-
 /** harness_tests - agent/judge/tests.py and cases.py in one, a NUL behind them */
 extern const char harness_tests[];
 

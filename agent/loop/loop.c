@@ -44,7 +44,7 @@ static int begin(struct loop *l, struct err *e)
 	/* not known where the judge's jail could not be started */
 	if (l->work.tests.number)
 		tests_words(&l->work.tests, &system);
-	text_add(&system, l->skills.preface.bytes, l->skills.preface.length);
+	text_add(&system, l->preface.bytes, l->preface.length);
 	if (l->rules.length)
 		text_printf(&system, "\n%s\n", text_string(&l->rules));
 	prompt_task(l->asked, plan->binds->files, plan->jail->files.count, &task);
@@ -353,10 +353,6 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	struct err unheard;
 
-	if (end == OUTCOME_ANSWERED)
-		r = skills_save(&l->skills, e);
-	if (r < 0)
-		end = loop_broken(r);
 	end = collect(l, end, e);
 	r = record_end(l, end, e, &unheard);
 	if (r < 0 && end != OUTCOME_BROKEN)
@@ -371,7 +367,7 @@ void loop_free(struct loop *l)
 	out_close(&l->out);
 	shown_end(&l->shown);
 	checks_free(&l->checks);
-	skills_free(&l->skills);
+	text_free(&l->preface);
 	text_free(&l->rules);
 	chat_free(&l->chat);
 	reply_free(&l->reply);

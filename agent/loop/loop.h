@@ -14,7 +14,6 @@
 #include "agent/model/model.h"
 #include "agent/record/record.h"
 #include "agent/record/shown.h"
-#include "agent/skills/skills.h"
 
 enum outcome {
 	OUTCOME_ANSWERED,
@@ -39,7 +38,7 @@ struct loop {
 	struct out out;         /* of --out */
 	struct mode_state work; /* the way of working, and what it keeps */
 	struct checks checks;   /* of prompts, replies, the answer */
-	struct skills skills;   /* of --skills */
+	struct text preface;    /* for the model, of the functions in --skills */
 	struct text rules;      /* of --system; empty for none */
 	cJSON *given; /* what the jails are made with: inputs_record(); taken over */
 

@@ -158,7 +158,6 @@ static const struct event {
 	{ "tests", .good = "stands", .why = "why" },
 	{ "checked", .of = "check", .good = "passed", .why = "printed" },
 	{ "judged", .of = "judge", .good = "stands", .why = "words" },
-	{ "skill", .of = "name", .good = "kept", .why = "words" },
 };
 
 static void show_event(struct show *s, const struct event *event, const cJSON *line)

@@ -9,8 +9,7 @@
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 
-/* so that it means the same in any folder */
-static void add_path(cJSON *o, const char *name, const char *path)
+void inputs_path(cJSON *o, const char *name, const char *path)
 {
 	cleanup_text struct text whole = { 0 };
 
@@ -29,7 +28,7 @@ int inputs_file(cJSON *o, const char *path, const char *name, int stream,
 	if (r < 0)
 		return r;
 	if (stream < 0)
-		add_path(o, "path", path);
+		inputs_path(o, "path", path);
 	else
 		record_string(o, "path", name, strlen(name));
 	record_string(o, "name", name, strlen(name));
@@ -49,7 +48,7 @@ cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 	int r = 0;
 
 	if (strchr(o->rootfs, '/'))
-		add_path(given, "rootfs", o->rootfs);
+		inputs_path(given, "rootfs", o->rootfs);
 	else
 		record_string(given, "rootfs", o->rootfs, strlen(o->rootfs));
 	(void)cJSON_AddNumberToObject(given, "step_ms", (double)o->step_ms);

@@ -19,7 +19,7 @@
  *	step	how that ended, what it printed, what the model was told
  *	tests	how an answer did with the user's tests, in a jail of the judge's own
  *	checked	what a program of the user's said to a prompt, a reply, an answer
- *	skill	a function that the model wants to keep, and whether it is kept
+ *	skill	a function that the model wanted to keep, which is gone
  *	judged	what a judge of the answer said
  *	command	what was asked of the session at a prompt
  *	end	the outcome

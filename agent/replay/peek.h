@@ -26,9 +26,8 @@ struct peek {
 	 * pipe */
 	struct jail_options jail;
 	struct opt_list tests;
-	const char *
-		skills; /* the folder of saved functions, its digest before it; or NULL */
-	uint64_t format; /* 0: there is no first line */
+	const char *skills; /* the folder of functions, its digest before it; or NULL */
+	uint64_t format;    /* 0: there is no first line */
 	bool stateless;
 	bool out;  /* the jail had a folder /work/out */
 	bool repl; /* it was made by repl */

@@ -162,9 +162,7 @@ static void say_options(struct replay *r)
 static int take_skills(struct replay *r, struct err *e)
 {
 	const char *recorded = r->start.skills;
-	cleanup_fd int fd = -1;
 	char hex[DIGEST_HEX];
-	uint64_t bytes;
 
 	if (!recorded)
 		return 0;
@@ -173,9 +171,8 @@ static int take_skills(struct replay *r, struct err *e)
 			e, EISDIR,
 			"the task had the functions in the folder %s, and a transcript may not choose one; give it by --skills",
 			recorded + PEEK_DIGEST + 1);
-	fd = skills_bind(r->skills, &r->binds, r->stop, hex, &bytes, e);
-	if (fd < 0)
-		return fd;
+	if (skills_bind(r->skills, &r->binds, r->stop, hex, e) < 0)
+		return -e->errnum;
 	if (strncmp(hex, recorded, PEEK_DIGEST) != 0)
 		replay_differs(
 			r,

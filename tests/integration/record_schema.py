@@ -42,7 +42,7 @@ SOLVE = {**ORIGIN, "outcome": "str", "answer": "str|null", "error": "str|null", 
          "model": MODEL, "mode": "str", "steps": [STEP], "usage": USAGE,
          "budget": {"steps": USED, "wall_ms": USED, "cpu_ms": USED, "output_bytes": USED,
                     "tokens": USED, "cost_dollars?": USED},
-         "jails": "int", "jail": (JAIL, "null"), "checks?": ANY, "saved?": ANY,
+         "jails": "int", "jail": (JAIL, "null"), "checks?": ANY,
          "confinement": ANY, "wall_ms": "int", "transcript?": "str",
          "transcript_sha256?": DIGEST, **OUT}
 # the same of a run that came to nothing before its first step
@@ -66,7 +66,6 @@ EVENTS = {
     "tests": {"tests": ANY, "files": ANY, "count": "int", "stands": "bool", "why": "str",
               "jail": {**JAIL, "posture": ANY}, "run": {"step": "int", **RAN},
               "compared?": {"step": "int", **RAN}},
-    "skill": {"name": "str", "file_sha256?": DIGEST, "kept": "bool", "words": "str"},
     "compact": {"observations": "int", "bytes": "int", "tokens": "int"},
     "thought": ANY,
     "command": {"command": "str", "branch": "int", "state": "int", "file?": ANY},

@@ -157,15 +157,14 @@ class Show(FolderCase):
                              {"event": "judged", "judge": "tests", "stands": False, "words": "they fail"},
                              {"event": "checked", "check": "answer", "passed": True, "printed": ""},
                              {"event": "tests", "stands": True, "why": ""},
-                             {"event": "skill", "name": "double", "kept": True, "words": "2 examples hold"},
                              {"event": "step", "step": 1, "observation": "no code"},
                              {"event": "unheard-of", "x": 1},
                              {"event": "end", "outcome": "model-failed", "error": "too busy"}])
         out = self.transcripts("show", "x")
         self.assertEqual(out.splitlines()[1:-1],
                          ["command rollback", "judged tests: not stands: they fail", "checked answer: passed: ",
-                          "tests: stands: ", "skill double: kept: 2 examples hold", "nothing was run",
-                          "  | no code", "outcome: model-failed: too busy"])
+                          "tests: stands: ", "nothing was run", "  | no code",
+                          "outcome: model-failed: too busy"])
 
     def test_hostile(self):
         """Nothing moves a cursor, and no line of the file's stands where the agent's begin."""
