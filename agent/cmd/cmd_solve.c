@@ -127,7 +127,7 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	if (r == 0 && s->loop.work.tests.count)
 		r = tests_start(&s->loop.work.tests, &s->task, e);
 	if (r == 0)
-		r = checks_try(&s->loop.checks, e);
+		r = checks_start(&s->loop.checks, e);
 	if (r < 0)
 		return loop_unstarted(&s->loop, r, e);
 	show_not_enforced(&s->task.show, s->task.session.opened);
@@ -158,7 +158,7 @@ const struct command command_solve = {
 		"With --mode program, each program runs in a fresh jail; the answer is all that the last one with exit status 0 printed to stdout, never the model's own words. With --mode tests, the model writes files; its answer counts when the tests pass with these files in a fresh jail. Tests for unittest or pytest share a process with the solution, so a solution that is written to change the test runner passes them. Plain cases are compared in a jail where the solution has never been. They are a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\".\n\n"
 		"Code is taken from ```python fences and <execute_python> tags; where a reply has neither, from fences without a word. Several blocks are run as one step, in order. With --code-in tools, code is taken only from calls of the tool python.\n\n" SHOWN_ABOUT
 		"\n\n"
-		"A check (--check-answer, --check-reply, --check-prompt) is a command line: words and quotes as in a shell, but nothing is expanded, and there is no shell. It runs in a fresh jail with the root tree, limits and files of the steps, and reads from stdin what it is to check. Only exit status 0 lets that pass: a check that crashes, takes too long or hits a limit has refused. A check that cannot be started ends the task with status 125.\n\n"
+		"A check (--check-answer, --check-reply, --check-prompt) is a command line: words and quotes as in a shell, but nothing is expanded, and there is no shell. It runs in a fresh jail with the root tree, limits and files of the steps, and reads from stdin what it is to check. python3 is the jail's own interpreter; another program needs --lock-code=no. Only exit status 0 lets that pass: a check that crashes, takes too long or hits a limit has refused. A check that cannot be started ends the task with status 125.\n\n"
 		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last: signature and first line of the docstring. No jail can change DIR. To keep a function that a model has written, let it be copied out by --out, look at it, and put it into DIR.\n\n"
 		"A task has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. After each step the model is told what is left of them. When steps, CPU time or output are used up, it has one more reply to answer in; the other limits end the task at once.",
 	.exits = exits,

@@ -33,7 +33,6 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 	cJSON *o = record_result(loop_outcomes[end].name, answered ? &l->answer : NULL,
 				 why_told ? why->text : NULL,
 				 answered && s->loop.out.unwritten ? OUT_STATUS : status);
-	cJSON *checks = checks_json(&s->loop.checks);
 	cleanup_text struct text line = { 0 };
 
 	(void)cJSON_AddItemToObject(o, "model", record_model(&s->loop.model));
@@ -44,8 +43,7 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->task.budget));
 	(void)cJSON_AddNumberToObject(o, "jails", s->task.session.jails);
 	(void)cJSON_AddItemToObject(o, "jail", jail);
-	if (checks)
-		(void)cJSON_AddItemToObject(o, "checks", checks);
+	checks_tell(&s->loop.checks, o);
 	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->task.confined));
 	(void)cJSON_AddNumberToObject(
 		o, "wall_ms", (double)(units_now_ms() - s->task.budget.started_ms));

@@ -112,21 +112,16 @@ int tests_run(struct tests *t, const char *function, bool files, struct step *st
 	      cJSON **verdict, struct err *e)
 {
 	cleanup_text struct text order = { 0 };
+	cleanup_text struct text call = { 0 };
 	cleanup_json cJSON *o = cJSON_CreateObject();
 
 	for (size_t i = 0; files && i < t->count; i++)
 		(void)cJSON_AddStringToObject(o, t->files[i].name, t->files[i].hex);
-	if (record_print(o, &order, e) < 0)
-		return -e->errnum;
-	text_clear(&t->code);
-	text_puts(&t->code, harness_tests);
-	text_printf(&t->code, "judge(%s, '", function);
-	for (size_t i = 0; i < order.length; i++)
-		text_printf(&t->code, "%02x", (unsigned char)order.bytes[i]);
-	text_puts(&t->code, "')\n");
+	json_print(o, &order);
+	text_printf(&call, "judge(%s, ", function);
 	*verdict = NULL;
-	if (text_check(&t->code, "the tests' harness", e) < 0 ||
-	    session_step(&t->session, text_string(&t->code), t->code.length, step, e) < 0)
+	if (judge_run(&t->judge, harness_tests, text_string(&call), order.bytes,
+		      order.length, step, e) < 0)
 		return -e->errnum;
 	*verdict = read_verdict(step);
 	return 0;
@@ -142,7 +137,7 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 	if (!json_count(verdict, "count", &t->number) || !t->number) {
 		cleanup_text struct text words = { 0 };
 
-		verdict_cause(&t->step.facts, &words);
+		verdict_cause(&t->judge.step.facts, &words);
 		return err_say(e, EPROTO, "--tests: the jail cannot list the tests: %s",
 			       text_string(&words));
 	}
@@ -159,11 +154,10 @@ int tests_start(struct tests *t, struct task *task, struct err *e)
 	cleanup_json cJSON *verdict = NULL;
 
 	t->task = task;
-	t->plan = task->plan;
-	t->plan.heard = NULL; /* the judge's jail is shown to nobody */
-	if (session_open(&t->session, &t->plan, task->stop, e) < 0 ||
+	if (judge_open(&t->judge, task, task->plan.binds, task->plan.step_ms, e) < 0 ||
 	    (t->cases ? tests_cases_look(t, &verdict, e)
-		      : tests_run(t, "look_at_tests", true, &t->step, &verdict, e)) < 0)
+		      : tests_run(t, "look_at_tests", true, &t->judge.step, &verdict,
+				  e)) < 0)
 		return -e->errnum;
 	return learn(t, verdict, e);
 }
@@ -228,13 +222,13 @@ static void add_words(const struct tests *t, const cJSON *verdict)
 		escape_name(words, why, strlen(why));
 	} else {
 		text_puts(words, "the test runner ended before it could report: ");
-		verdict_cause(t->has_compared ? &t->compared.facts : &t->step.facts,
+		verdict_cause(t->has_compared ? &t->compared.facts : &t->judge.step.facts,
 			      words);
 	}
 	text_puts(words, ".\n");
 	clip_titled(t->cases ? "What your functions printed" : "What the tests printed",
-		    &t->step.out, &t->step.err, words);
-	clip_titled("Error", &t->step.trace, NULL, words);
+		    &t->judge.step.out, &t->judge.step.err, words);
+	clip_titled("Error", &t->judge.step.trace, NULL, words);
 	text_puts(words, "Correct your files, then answer again.");
 }
 
@@ -251,8 +245,10 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 	(void)cJSON_AddBoolToObject(o, "stands", stands);
 	record_string(o, "why", json_text(verdict, "why"),
 		      strlen(json_text(verdict, "why")));
-	(void)cJSON_AddItemToObject(o, "jail", record_session(&t->session));
-	(void)cJSON_AddItemToObject(o, "run", record_step(0, NULL, &t->step, NULL));
+	(void)cJSON_AddItemToObject(o, "jail", record_session(&t->judge.session));
+	(void)cJSON_AddItemToObject(
+		o, "run", t->ran ? t->ran : record_step(0, NULL, &t->judge.step, NULL));
+	t->ran = NULL;
 	if (t->has_compared)
 		(void)cJSON_AddItemToObject(o, "compared",
 					    record_step(0, NULL, &t->compared, NULL));
@@ -267,8 +263,8 @@ static int judge_taken(struct tests *t, struct err *e)
 
 	t->has_compared = false;
 	r = t->cases ? tests_cases_judge(t, &verdict, e)
-		     : tests_run(t, "run_tests", true, &t->step, &verdict, e);
-	budget_judged(&t->task->budget, &t->step);
+		     : tests_run(t, "run_tests", true, &t->judge.step, &verdict, e);
+	budget_judged(&t->task->budget, &t->judge.step);
 	if (r < 0 || unchanged(t, e) < 0)
 		return -e->errnum;
 	stands = cJSON_IsTrue(json_get(verdict, "stands"));
@@ -286,7 +282,7 @@ int tests_ask(struct tests *t, struct text *words, struct err *e)
 
 	t->words = words;
 	if (r == 0)
-		r = session_renew(&t->session, e);
+		r = session_renew(&t->judge.session, e);
 	if (r == 0)
 		r = tests_take(t, e);
 	if (r > 0)
@@ -299,9 +295,9 @@ int tests_ask(struct tests *t, struct text *words, struct err *e)
 
 void tests_close(struct tests *t)
 {
-	session_close(&t->session);
+	session_close(&t->judge.session);
 	cJSON_Delete(t->taken);
-	text_free(&t->code);
+	cJSON_Delete(t->ran);
 	text_free(&t->names);
 	text_free(&t->calls);
 	for (size_t i = 0; i < t->count; i++)

@@ -78,7 +78,7 @@ static int take_file(struct tests *t, const char *path, struct err *e)
 	(void)cJSON_AddNumberToObject(tests_tell(t->taken, path, hex), "bytes",
 				      (double)bytes.length);
 	text_printf(&to, JUDGED "/%s", path);
-	r = session_put_bytes(&t->session, &bytes, text_string(&to), e);
+	r = session_put_bytes(&t->judge.session, &bytes, text_string(&to), e);
 	return r == -EPERM ? tests_failed(t, r, path, e->text) : r < 0 ? r : 1;
 }
 

@@ -233,7 +233,7 @@ static int judged(struct loop *l, struct err *e)
 		r = text_check(&l->answer, "the answer", e);
 	if (r > 0 && l->work.tests.count)
 		r = hear_judge(l, "tests", tests_ask(&l->work.tests, words, e), e);
-	if (r > 0 && l->checks.line[CHECKS_ANSWER])
+	if (r > 0 && l->checks.o->command[CHECKS_ANSWER])
 		r = hear_judge(
 			l, "check-answer",
 			checks_ask(&l->checks, CHECKS_ANSWER, &l->answer, words, e), e);

@@ -118,13 +118,6 @@ static void add_word(cJSON *o, const char *name, const char *word)
 		(void)cJSON_AddNullToObject(o, name);
 }
 
-void record_ending(cJSON *o, const struct verdict_facts *f)
-{
-	add_number(o, "exit_code", f->code >= 0, f->code);
-	add_number(o, "signal", f->signal != 0, f->signal);
-	add_word(o, "violation", f->syscall);
-}
-
 /* NULL where the step came to an end by itself, or by a limit of its own */
 static const char *ended_by(const struct step *step)
 {
@@ -147,7 +140,9 @@ static void add_run(cJSON *o, const struct step *step)
 	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(f->verdict));
 	(void)cJSON_AddStringToObject(o, "state", state_name(f->state));
 	add_number(o, "state_number", f->headed, f->head);
-	record_ending(o, f);
+	add_number(o, "exit_code", f->code >= 0, f->code);
+	add_number(o, "signal", f->signal != 0, f->signal);
+	add_word(o, "violation", f->syscall);
 	(void)cJSON_AddItemToObject(o, "violations",
 				    step->violations
 					    ? cJSON_Duplicate(step->violations, true)

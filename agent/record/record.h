@@ -57,9 +57,6 @@ cJSON *record_result(const char *outcome, const struct text *answer, const char 
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
 		   const struct text *observation);
 
-/** record_ending() - Add exit code, signal and violation; null where there is none */
-void record_ending(cJSON *o, const struct verdict_facts *f);
-
 /** record_reply() - A reply, its calls, the first 64 KiB of what the model thought, and
  * what it has used so far, as an object for the caller to own */
 cJSON *record_reply(const struct reply *reply, const struct usage *usage);

@@ -22,7 +22,8 @@ int confined_serve(struct confined *c, struct session_plan *plan, const struct s
 	launch_add(&a, "stepjail");
 	launch_add(&a, "serve");
 	launch_add(&a, "--rootfs=%s", jail->rootfs);
-	launch_add(&a, "--wall-time=%" PRIu64 "ms", jail->step_ms);
+	launch_add(&a, "--wall-time=%" PRIu64 "ms",
+		   jail->step_ms > plan->most_ms ? jail->step_ms : plan->most_ms);
 	launch_add(&a, "--grace=%dms", SERVE_GRACE_MS);
 	if (plan->output_limit)
 		launch_add(&a, "--output-limit=%s", plan->output_limit);

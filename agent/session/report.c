@@ -29,7 +29,7 @@ static const char *syscall_name(const cJSON *object, const char *member)
 	return !word[length] && length < SYSCALL_BYTES ? word : "";
 }
 
-bool report_run(const cJSON *root, struct verdict_facts *facts)
+static bool read_ending(const cJSON *root, struct verdict_facts *facts)
 {
 	if (!verdict_find(json_text(root, "verdict"), &facts->verdict))
 		return false;
@@ -152,7 +152,7 @@ bool report_step(const cJSON *root, struct step *step)
 	struct verdict_facts f = { .limit_ms = step->facts.limit_ms };
 	const cJSON *output = json_get(root, "output");
 
-	if (!report_run(root, &f) || !state_find(json_text(root, "state"), &f.state))
+	if (!read_ending(root, &f) || !state_find(json_text(root, "state"), &f.state))
 		return false;
 	f.headed = json_u32(root, "state_number", &f.head);
 	/* a limit that the code lived to see was kept by an interrupt */

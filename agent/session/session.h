@@ -60,6 +60,7 @@ struct session_plan {
 	/* what comes of a step, as it comes: enum session_heard; or NULL */
 	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
 	void *heard_arg;
+	uint64_t most_ms; /* of a step in another session of this command line; or 0 */
 	/* the rest is for confined_serve() to fill in */
 	const struct broker *broker;
 	uint64_t step_ms; /* a step's wall-clock limit */

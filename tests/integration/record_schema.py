@@ -11,7 +11,6 @@ TYPES = {"str": str, "int": int, "num": (int, float), "bool": bool, "null": type
 DIGEST, TIME = "sha256", "time"
 
 STREAM = {"head": "str", "tail?": "str", "bytes": "int", "left_out": "int", "sha256": DIGEST}
-COUNTED = {"bytes": "int", "sha256": DIGEST}
 USED = {"used": "num", "limit": "num|null"}
 REFUSED = {"total": "int", "unlisted": "int", "list": [
     {"syscall": "str|null", "arch": "str|null", "asks": "str|null", "args": ["str"], "pid": "int",
@@ -23,9 +22,8 @@ USAGE = {"requests": "int", "retries": "int", "prompt_tokens": "int", "completio
          "cached_tokens?": "int", "cache_write_tokens?": "int", "judged?": "int"}
 MEDIA = {"object": "int", "kind": "str", "from": "str", "state": "str", "bytes": "int",
          "sha256?": DIGEST, "name?": "str", "saved?": "str", "unsaved?": "str"}
-ENDED = {"exit_code": "int|null", "signal": "int|null", "violation": "str|null"}
-RAN = {"verdict": "str", "state": "str", "state_number": "int|null", **ENDED,
-       "violations": (REFUSED, "null"), "ended_by": "str|null", "limit": "str|null",
+RAN = {"verdict": "str", "state": "str", "state_number": "int|null", "exit_code": "int|null",
+       "signal": "int|null", "violation": "str|null", "violations": (REFUSED, "null"), "ended_by": "str|null", "limit": "str|null",
        "words": "str", "wall_ms": "int", "cpu_ms": "int", "memory_peak_bytes": "int",
        "strays": "int", "stdout": STREAM, "stderr": STREAM, "traceback": STREAM,
        "result": STREAM, "media": [MEDIA]}
@@ -59,9 +57,8 @@ EVENTS = {
     "step": {"step": "int", "code?": "str|null", "prose?": "str", "observation?": "str",
              "thought?": "str",
              **{name + "?": kind for name, kind in RAN.items()}},
-    "checked": {"check": "str", "verdict": "str", **ENDED, "passed": "bool", "input_bytes": "int",
-                "input_sha256": DIGEST, "stdout": COUNTED, "stderr": COUNTED, "printed": "str",
-                "wall_ms": "int"},
+    "checked": {"check": "str", "passed": "bool", "input_bytes": "int", "input_sha256": DIGEST,
+                "printed": "str", "run": {"step": "int", **RAN}},
     "judged": {"judge": "str", "stands": "bool", "words": "str"},
     "tests": {"tests": ANY, "files": ANY, "count": "int", "stands": "bool", "why": "str",
               "jail": {**JAIL, "posture": ANY}, "run": {"step": "int", **RAN},
