@@ -15,9 +15,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agent/base/digest.h"
 #include "agent/base/text.h"
 

@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agent/base/chain.h"
 #include "agent/base/text.h"
 

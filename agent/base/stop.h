@@ -10,8 +10,6 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "agent/base/text.h"
 #include "init/err.h"

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "agent/base/file.h"
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/budget/budget.h"
 
@@ -253,9 +252,12 @@ void budget_tell(const struct budget *b, struct text *out)
 			kinds[ended].what);
 }
 
-static double number(enum budget_kind kind, uint64_t n)
+static cJSON *number(enum budget_kind kind, uint64_t n)
 {
-	return kind == BUDGET_COST_PICO ? (double)n / 1e12 : (double)n;
+	return n == BUDGET_NONE
+		       ? cJSON_CreateNull()
+		       : cJSON_CreateNumber((double)n /
+					    (kind == BUDGET_COST_PICO ? 1e12 : 1));
 }
 
 cJSON *budget_json(const struct budget *b)
@@ -268,12 +270,8 @@ cJSON *budget_json(const struct budget *b)
 		if (kind == BUDGET_COST_PICO && !b->priced)
 			continue; /* nobody knows */
 		one = cJSON_AddObjectToObject(o, kinds[kind].json);
-		(void)cJSON_AddNumberToObject(one, "used", number(kind, used(b, kind)));
-		(void)cJSON_AddItemToObject(
-			one, "limit",
-			b->limit[kind] == BUDGET_NONE
-				? cJSON_CreateNull()
-				: cJSON_CreateNumber(number(kind, b->limit[kind])));
+		json_add(one, "used", number(kind, used(b, kind)));
+		json_add(one, "limit", number(kind, b->limit[kind]));
 	}
 	return o;
 }

@@ -11,10 +11,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "agent/base/json.h"
 #include "agent/base/text.h"
 #include "agent/cli/options.h"
 #include "agent/model/model.h"

@@ -3,8 +3,6 @@
  * options.c - arguments into a command's struct: see options.h
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/units.h"

@@ -3,8 +3,8 @@
  * cmd_check.c - stepjail-agent check: confine this process, and a model client, and
  * show what the kernel says
  */
-#include <cjson/cJSON.h>
 
+#include "agent/base/json.h"
 #include "agent/cmd/commands.h"
 #include "agent/session/confined.h"
 #include "agent/session/jail_opts.h"

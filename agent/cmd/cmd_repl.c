@@ -79,10 +79,10 @@ static int begin_transcript(struct repl *r, int s, struct err *e)
 	if (!r->given)
 		return s;
 	line = cJSON_CreateObject();
-	(void)cJSON_AddStringToObject(line, "command", "repl");
+	json_add(line, "command", "repl");
 	record_origin(line);
-	(void)cJSON_AddItemToObject(line, "confinement", confined_json(&r->confined));
-	(void)cJSON_AddItemToObject(line, "inputs", r->given);
+	json_add(line, "confinement", confined_json(&r->confined));
+	json_add(line, "inputs", r->given);
 	r->given = NULL;
 	return add_line(r, s, "start", line, e);
 }
@@ -92,14 +92,11 @@ static int end_transcript(struct repl *r, int s, struct err *e)
 {
 	cJSON *line = cJSON_CreateObject();
 
-	(void)cJSON_AddStringToObject(line, "outcome",
-				      s >= 0        ? "ended"
-				      : s == -EINTR ? "stopped"
-						    : "failed");
+	json_add(line, "outcome", s >= 0 ? "ended" : s == -EINTR ? "stopped" : "failed");
 	if (s >= 0)
-		(void)cJSON_AddNumberToObject(line, "status", s);
+		json_add(line, "status", s);
 	else
-		record_string(line, "error", e->text, strlen(e->text));
+		json_add(line, "error", e->text);
 	out_record(&r->collected, line);
 	s = add_line(r, s, "end", line, e);
 	/* a script's stderr is its own, but for what its caller cannot know */

@@ -64,7 +64,7 @@ static int walk(struct walk *w, const char *folder,
 	int r = transcripts_find(&t, folder, e);
 
 	show_open(&w->show, STDOUT_FILENO, SHOW_NEVER, stop);
-	record_text(w->root, "folder", &t.path);
+	json_add(w->root, "folder", &t.path);
 	if (r == 0)
 		r = confine_add_path(&policy, text_string(&t.path), 0, e);
 	if (r == 0)
@@ -92,10 +92,10 @@ static int add_file(struct walk *w, int fd, struct err *e)
 
 	if (gmtime_r(&w->at.written.tv_sec, &utc))
 		(void)strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	record_string(o, "name", w->at.name, strlen(w->at.name));
-	(void)cJSON_AddStringToObject(o, "time", time);
+	json_add(o, "name", w->at.name);
+	json_add(o, "time", time);
 	r = account_read(fd, o, e);
-	(void)cJSON_AddNumberToObject(o, "bytes", (double)w->at.bytes);
+	json_add(o, "bytes", w->at.bytes);
 	if (r == 0 && !w->list)
 		show_file(o, w->at.bytes, &w->show);
 	if (r < 0 || !cJSON_AddItemToArray(w->list, o))

@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "agent/budget/budget.h"
 #include "agent/loop/loop.h"
 

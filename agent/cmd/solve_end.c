@@ -35,24 +35,22 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 				 answered && s->loop.out.unwritten ? OUT_STATUS : status);
 	cleanup_text struct text line = { 0 };
 
-	(void)cJSON_AddItemToObject(o, "model", record_model(&s->loop.model));
-	(void)cJSON_AddStringToObject(o, "mode", s->loop.work.mode->name);
-	(void)cJSON_AddItemToObject(o, "steps", l->steps);
+	json_add(o, "model", record_model(&s->loop.model));
+	json_add(o, "mode", s->loop.work.mode->name);
+	json_add(o, "steps", l->steps);
 	l->steps = NULL;
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->loop.model.usage));
-	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->task.budget));
-	(void)cJSON_AddNumberToObject(o, "jails", s->task.session.jails);
-	(void)cJSON_AddItemToObject(o, "jail", jail);
+	json_add(o, "usage", record_usage(&s->loop.model.usage));
+	json_add(o, "budget", budget_json(&s->task.budget));
+	json_add(o, "jails", s->task.session.jails);
+	json_add(o, "jail", jail);
 	checks_tell(&s->loop.checks, o);
-	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->task.confined));
-	(void)cJSON_AddNumberToObject(
-		o, "wall_ms", (double)(units_now_ms() - s->task.budget.started_ms));
+	json_add(o, "confinement", confined_json(&s->task.confined));
+	json_add(o, "wall_ms", (units_now_ms() - s->task.budget.started_ms));
 
 	out_record(&s->loop.out, o);
 	if (s->task.transcript.fd >= 0) {
-		record_text(o, "transcript", &s->task.transcript.path);
-		(void)cJSON_AddStringToObject(o, "transcript_sha256",
-					      s->task.transcript.chain.digest);
+		json_add(o, "transcript", &s->task.transcript.path);
+		json_add(o, "transcript_sha256", s->task.transcript.chain.digest);
 	}
 
 	int r = record_print(o, &line, e);

@@ -128,12 +128,12 @@ static int record_more(struct solve *s, struct err *e)
 	cJSON *checks = checks_record(&s->loop.checks, e);
 	int r = checks ? 0 : -e->errnum;
 
-	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
+	json_add(s->loop.given, "checks", checks);
 	if (s->o->skills) {
 		cJSON *skills = cJSON_AddObjectToObject(s->loop.given, "skills");
 
 		inputs_path(skills, "dir", s->o->skills);
-		(void)cJSON_AddStringToObject(skills, "sha256", s->skills_hex);
+		json_add(skills, "sha256", s->skills_hex);
 	}
 	if (r == 0 && rules)
 		r = inputs_file(cJSON_AddObjectToObject(s->loop.given, "system"), rules,

@@ -30,11 +30,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "agent/base/json.h"
 #include "agent/base/text.h"
 #include "init/err.h"
 

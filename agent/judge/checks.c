@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/file.h"
-#include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/judge/checks.h"
@@ -112,12 +110,12 @@ static int record(struct checks *v, enum checks_kind kind, const struct text *in
 	char hex[DIGEST_HEX];
 
 	digest_bytes(text_string(input), input->length, hex);
-	(void)cJSON_AddStringToObject(o, "check", checks_rows[kind].name);
-	(void)cJSON_AddBoolToObject(o, "passed", passed);
-	(void)cJSON_AddNumberToObject(o, "input_bytes", (double)input->length);
-	(void)cJSON_AddStringToObject(o, "input_sha256", hex);
-	record_text(o, "printed", said);
-	(void)cJSON_AddItemToObject(o, "run", record_step(0, NULL, &v->judge.step, NULL));
+	json_add(o, "check", checks_rows[kind].name);
+	json_add(o, "passed", passed);
+	json_add(o, "input_bytes", input->length);
+	json_add(o, "input_sha256", hex);
+	json_add(o, "printed", said);
+	json_add(o, "run", record_step(0, NULL, &v->judge.step, NULL));
 	return task_record(v->task, "checked", o, e);
 }
 
@@ -223,8 +221,7 @@ cJSON *checks_record(const struct checks *v, struct err *e)
 
 	for (size_t i = 0; i < CHECKS_KINDS; i++)
 		if (v->o->command[i])
-			record_string(o, checks_rows[i].name, v->o->command[i],
-				      strlen(v->o->command[i]));
+			json_add(o, checks_rows[i].name, v->o->command[i]);
 	for (size_t i = 0; i < v->o->files.count; i++) {
 		const char *path = v->o->files.items[i];
 
@@ -247,8 +244,8 @@ void checks_tell(const struct checks *v, cJSON *o)
 		if (!v->o->command[i])
 			continue;
 		one = cJSON_AddObjectToObject(all, checks_rows[i].name);
-		(void)cJSON_AddNumberToObject(one, "asked", (double)v->asked[i]);
-		(void)cJSON_AddNumberToObject(one, "refused", (double)v->refused[i]);
+		json_add(one, "asked", v->asked[i]);
+		json_add(one, "refused", v->refused[i]);
 	}
 }
 

@@ -12,8 +12,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/judge/task.h"
 #include "agent/model/chat.h"
 #include "agent/session/jail_opts.h"

@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/budget/budget.h"
 #include "agent/record/transcript.h"
 #include "agent/session/confined.h"

@@ -7,9 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/file.h"
-#include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/judge/tests.h"
 #include "agent/record/inputs.h"
@@ -116,7 +114,7 @@ int tests_run(struct tests *t, const char *function, bool files, struct step *st
 	cleanup_json cJSON *o = cJSON_CreateObject();
 
 	for (size_t i = 0; files && i < t->count; i++)
-		(void)cJSON_AddStringToObject(o, t->files[i].name, t->files[i].hex);
+		json_add(o, t->files[i].name, t->files[i].hex);
 	json_print(o, &order);
 	text_printf(&call, "judge(%s, ", function);
 	*verdict = NULL;
@@ -239,19 +237,16 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 
 	for (size_t i = 0; i < t->count; i++)
 		(void)tests_tell(tests, t->files[i].name, t->files[i].hex);
-	(void)cJSON_AddItemToObject(o, "files", t->taken);
+	json_add(o, "files", t->taken);
 	t->taken = NULL;
-	(void)cJSON_AddNumberToObject(o, "count", (double)t->number);
-	(void)cJSON_AddBoolToObject(o, "stands", stands);
-	record_string(o, "why", json_text(verdict, "why"),
-		      strlen(json_text(verdict, "why")));
-	(void)cJSON_AddItemToObject(o, "jail", record_session(&t->judge.session));
-	(void)cJSON_AddItemToObject(
-		o, "run", t->ran ? t->ran : record_step(0, NULL, &t->judge.step, NULL));
+	json_add(o, "count", t->number);
+	json_add(o, "stands", stands);
+	json_add(o, "why", json_text(verdict, "why"));
+	json_add(o, "jail", record_session(&t->judge.session));
+	json_add(o, "run", t->ran ? t->ran : record_step(0, NULL, &t->judge.step, NULL));
 	t->ran = NULL;
 	if (t->has_compared)
-		(void)cJSON_AddItemToObject(o, "compared",
-					    record_step(0, NULL, &t->compared, NULL));
+		json_add(o, "compared", record_step(0, NULL, &t->compared, NULL));
 	return task_record(t->task, "tests", o, e);
 }
 

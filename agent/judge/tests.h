@@ -24,8 +24,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/base/chain.h"
 #include "agent/judge/task.h"
 #include "agent/session/jail_opts.h"

@@ -5,9 +5,6 @@
 #pragma once
 
 #include <curl/curl.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "agent/key/key.h"
 #include "agent/key/reach.h"

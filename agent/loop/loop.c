@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "agent/base/units.h"
 #include "agent/loop/loop.h"
@@ -48,15 +47,15 @@ static int begin(struct loop *l, struct err *e)
 	if (l->rules.length)
 		text_printf(&system, "\n%s\n", text_string(&l->rules));
 	prompt_task(l->asked, plan->binds->files, plan->jail->files.count, &task);
-	(void)cJSON_AddStringToObject(o, "command", "solve");
-	(void)cJSON_AddStringToObject(o, "mode", l->work.mode->name);
+	json_add(o, "command", "solve");
+	json_add(o, "mode", l->work.mode->name);
 	record_origin(o);
-	(void)cJSON_AddItemToObject(o, "model", record_model(&l->model));
-	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&l->task->confined));
-	record_text(o, "system", &system);
-	record_text(o, "user", &task);
+	json_add(o, "model", record_model(&l->model));
+	json_add(o, "confinement", confined_json(&l->task->confined));
+	json_add(o, "system", &system);
+	json_add(o, "user", &task);
 
-	(void)cJSON_AddItemToObject(o, "inputs", l->given);
+	json_add(o, "inputs", l->given);
 	l->given = NULL;
 
 	int r = task_record(l->task, "start", o, e);
@@ -115,7 +114,7 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 	const struct step *step = ran ? &l->step : NULL;
 	cJSON *o = record_step(number, code, step, observation);
 
-	record_text(o, "prose", &l->prose);
+	json_add(o, "prose", &l->prose);
 	(void)cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true));
 
 	int r = task_record(l->task, "step", o, e);
@@ -209,9 +208,9 @@ static int hear_judge(struct loop *l, const char *judge, int r, struct err *e)
 	if (r < 0)
 		return r;
 	o = cJSON_CreateObject();
-	(void)cJSON_AddStringToObject(o, "judge", judge);
-	(void)cJSON_AddBoolToObject(o, "stands", r > 0);
-	record_text(o, "words", &l->complaint);
+	json_add(o, "judge", judge);
+	json_add_bool(o, "stands", r > 0);
+	json_add(o, "words", &l->complaint);
 	written = task_record(l->task, "judged", o, e);
 	if (written == 0)
 		written = text_check(&l->complaint, "a judge's words", e);
@@ -296,12 +295,12 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 {
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddStringToObject(o, "outcome", loop_outcomes[end].name);
-	record_text(o, "answer", &l->answer);
+	json_add(o, "outcome", loop_outcomes[end].name);
+	json_add(o, "answer", &l->answer);
 	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
-		record_string(o, "error", why->text, strlen(why->text));
+		json_add(o, "error", why->text);
 	out_record(&l->out, o);
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model.usage));
+	json_add(o, "usage", record_usage(&l->model.usage));
 	return task_record(l->task, "end", o, e);
 }
 

@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/judge/checks.h"
 #include "agent/judge/task.h"
 #include "agent/loop/modes.h"

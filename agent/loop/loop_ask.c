@@ -44,9 +44,9 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 		done.observations, done.tokens);
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddNumberToObject(o, "observations", (double)done.observations);
-	(void)cJSON_AddNumberToObject(o, "bytes", (double)done.bytes);
-	(void)cJSON_AddNumberToObject(o, "tokens", (double)done.tokens);
+	json_add(o, "observations", done.observations);
+	json_add(o, "bytes", done.bytes);
+	json_add(o, "tokens", done.tokens);
 	r = task_record(l->task, "compact", o, e);
 	return r < 0 ? r : 1;
 }

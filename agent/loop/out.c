@@ -9,11 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/loop/out.h"
-#include "agent/record/record.h"
 #include "init/io.h"
 
 int out_mark(struct out *o, struct jail_binds *b, struct err *e)
@@ -56,19 +53,16 @@ void out_record(const struct out *o, cJSON *object)
 {
 	if (o->folder.fd < 0)
 		return;
-	record_text(object, "out", &o->folder.path);
+	json_add(object, "out", &o->folder.path);
 	if (o->why.length)
-		record_text(object, "files_lost", &o->why);
+		json_add(object, "files_lost", &o->why);
 	if (!o->files)
 		return;
-	(void)cJSON_AddItemToObject(object, "files", cJSON_Duplicate(o->files, true));
-	(void)cJSON_AddItemToObject(object, "files_left_out",
-				    cJSON_Duplicate(o->left, true));
-	(void)cJSON_AddNumberToObject(object, "files_left_out_count",
-				      (double)o->left_count);
+	json_add(object, "files", cJSON_Duplicate(o->files, true));
+	json_add(object, "files_left_out", cJSON_Duplicate(o->left, true));
+	json_add(object, "files_left_out_count", o->left_count);
 	if (o->unwritten)
-		(void)cJSON_AddNumberToObject(object, "files_unwritten",
-					      (double)o->unwritten);
+		json_add(object, "files_unwritten", o->unwritten);
 }
 
 int out_status(const struct out *o, struct stop *stop)

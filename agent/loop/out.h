@@ -11,8 +11,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/base/folder.h"
 #include "agent/cli/options.h"
 #include "agent/confine/confine.h"

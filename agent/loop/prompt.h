@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "agent/base/text.h"
 #include "agent/session/input_file.h"
 #include "agent/session/session.h"

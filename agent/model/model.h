@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
 #include "agent/key/client.h"

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/base/utf8.h"
 #include "agent/record/account.h"
 #include "agent/record/record.h"
@@ -48,16 +47,16 @@ int account_read(int fd, cJSON *o, struct err *e)
 {
 	struct read_transcript reading;
 
-	(void)cJSON_AddStringToObject(o, "command", "");
-	(void)cJSON_AddStringToObject(o, "task", "");
-	(void)cJSON_AddStringToObject(o, "outcome", "");
+	json_add(o, "command", "");
+	json_add(o, "task", "");
+	json_add(o, "outcome", "");
 
 	int r = read_transcript_run(fd, take_words, o, &reading, e);
 
 	if (reading.end != READ_TRANSCRIPT_WHOLE)
 		put_words(o, "outcome", OUTCOME_BYTES,
 			  reading.end == READ_TRANSCRIPT_CUT ? "unfinished" : "changed");
-	(void)cJSON_AddNumberToObject(o, "steps", (double)reading.steps);
+	json_add(o, "steps", reading.steps);
 	return r;
 }
 

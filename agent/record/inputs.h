@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/base/chain.h"
 #include "agent/session/jail_opts.h"
 

@@ -5,11 +5,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"
 #include "agent/record/transcript.h"
@@ -62,10 +60,10 @@ static void renew_names(const char *event, cJSON *line)
 			     : NULL;
 
 		if (member)
-			(void)cJSON_AddItemToObject(line, names[i].is, member);
+			json_add(line, names[i].is, member);
 	}
 	if (by)
-		(void)cJSON_AddStringToObject(line, "ended_by", by);
+		json_add(line, "ended_by", by);
 }
 
 static void count_step(struct read_transcript *r, const char *event, const cJSON *line)

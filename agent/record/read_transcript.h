@@ -9,9 +9,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-
+#include "agent/base/json.h"
 #include "agent/base/chain.h"
 
 /* exit statuses of commands */

@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdint.h>
-
+#include "agent/base/json.h"
 #include "agent/model/model.h"
 #include "agent/session/session.h"
 
@@ -20,12 +18,6 @@ extern const struct record_stream {
 	const char *name, *words;
 	size_t offset;
 } record_streams[RECORD_STREAMS];
-
-/** record_string() - Add a string, mended to UTF-8 */
-void record_string(cJSON *object, const char *name, const char *bytes, size_t length);
-
-/** record_text() - The same of a text */
-void record_text(cJSON *object, const char *name, const struct text *text);
 
 /**
  * record_begin() - Take down where records come from, before this process confines itself

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/record/shown.h"
 #include "init/io.h"

@@ -26,11 +26,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
+#include "agent/base/json.h"
 #include "agent/base/chain.h"
 #include "agent/session/session.h"
 #include "agent/show/show.h"

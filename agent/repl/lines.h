@@ -6,7 +6,6 @@
 #pragma once
 
 #include <histedit.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "agent/base/stop.h"

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/utf8.h"
 #include "agent/model/extract.h"
 #include "agent/record/record.h"
@@ -149,11 +148,11 @@ int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t s
 {
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddStringToObject(o, "command", command);
-	(void)cJSON_AddNumberToObject(o, "branch", branch);
-	(void)cJSON_AddNumberToObject(o, "state", state);
+	json_add(o, "command", command);
+	json_add(o, "branch", branch);
+	json_add(o, "state", state);
 	if (file)
-		(void)cJSON_AddItemToObject(o, "file", file);
+		json_add(o, "file", file);
 	return transcript_add(&r->transcript, &r->session, "command", o, e);
 }
 

@@ -2,7 +2,6 @@
 /*
  * repl_command.c - the commands of the prompt, a row each. See repl.h
  */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
@@ -15,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/confine/confine.h"

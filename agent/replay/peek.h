@@ -11,8 +11,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
 #include "agent/session/jail_opts.h"

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "agent/base/file.h"
-#include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/judge/tests.h"

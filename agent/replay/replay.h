@@ -11,8 +11,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/loop/out.h"
 #include "agent/replay/peek.h"
 #include "agent/session/confined.h"

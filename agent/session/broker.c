@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

@@ -66,9 +66,8 @@ cJSON *confined_json(const struct confined *c)
 	const struct client *client = c->client;
 	cJSON *o = confine_json(&c->policy, &c->facts);
 
-	(void)cJSON_AddItemToObject(
-		o, "client",
-		client ? confine_json(&client->policy, &client->hello.facts)
-		       : cJSON_CreateNull());
+	json_add(o, "client",
+		 client ? confine_json(&client->policy, &client->hello.facts)
+			: cJSON_CreateNull());
 	return o;
 }

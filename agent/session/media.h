@@ -9,10 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agent/base/chain.h"
 #include "agent/base/clip.h"
 #include "agent/base/text.h"

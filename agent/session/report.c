@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/session/report.h"
-#include "init/count.h"
 
 #define REFUSED_TOLD 8 /* kinds of calls in a line */
 

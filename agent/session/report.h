@@ -8,10 +8,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "agent/base/json.h"
 #include "agent/session/session.h"
 
 /**

@@ -9,10 +9,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "agent/base/json.h"
 #include "agent/base/clip.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/media.h"

@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "agent/base/escape.h"
 #include "agent/base/text.h"
 

@@ -11,8 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"

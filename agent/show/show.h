@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
 #include "agent/session/session.h"

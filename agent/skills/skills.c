@@ -6,9 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
 #include "agent/record/inputs.h"
-#include "agent/record/record.h"
 #include "agent/skills/skills.h"
 #include "init/io.h"
 

@@ -22,8 +22,9 @@ USAGE = {"requests": "int", "retries": "int", "prompt_tokens": "int", "completio
          "cached_tokens?": "int", "cache_write_tokens?": "int", "judged?": "int"}
 MEDIA = {"object": "int", "kind": "str", "from": "str", "state": "str", "bytes": "int",
          "sha256?": DIGEST, "name?": "str", "saved?": "str", "unsaved?": "str"}
-RAN = {"verdict": "str", "state": "str", "state_number": "int|null", "exit_code": "int|null",
-       "signal": "int|null", "violation": "str|null", "violations": (REFUSED, "null"), "ended_by": "str|null", "limit": "str|null",
+ENDED = {"exit_code": "int|null", "signal": "int|null", "violation": "str|null"}
+RAN = {"verdict": "str", "state": "str", "state_number": "int|null", **ENDED,
+       "violations": (REFUSED, "null"), "ended_by": "str|null", "limit": "str|null",
        "words": "str", "wall_ms": "int", "cpu_ms": "int", "memory_peak_bytes": "int",
        "strays": "int", "stdout": STREAM, "stderr": STREAM, "traceback": STREAM,
        "result": STREAM, "media": [MEDIA]}
