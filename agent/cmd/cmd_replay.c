@@ -55,8 +55,8 @@ static int read_twice(struct replay *r, const char *path, int fd,
 	int s = peek_run(fd, path, r->stop, &r->start, e);
 
 	if (s == 0)
-		s = r->start.format ? replay_start(r, e)
-				    : confined_go(&r->confined, r->stop, e);
+		s = r->start.jail.rootfs ? replay_start(r, e)
+					 : confined_go(&r->confined, r->stop, e);
 	if (s == 0)
 		s = read_transcript_run(fd, replay_take, r, reading, e);
 	if (s == 0 && reading->end == READ_TRANSCRIPT_CHANGED)

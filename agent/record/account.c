@@ -55,7 +55,9 @@ int account_read(int fd, cJSON *o, struct err *e)
 
 	if (reading.end != READ_TRANSCRIPT_WHOLE)
 		put_words(o, "outcome", OUTCOME_BYTES,
-			  reading.end == READ_TRANSCRIPT_CUT ? "unfinished" : "changed");
+			  reading.end == READ_TRANSCRIPT_CUT       ? "unfinished"
+			  : reading.format && !reading.chain.lines ? "of another release"
+								   : "changed");
 	json_add(o, "steps", reading.steps);
 	return r;
 }
@@ -82,11 +84,10 @@ static void show_start(struct show *s, const cJSON *line)
 {
 	cleanup_text struct text head = { 0 };
 	const char *task = task_of(line);
-	const char *label = json_text(line, "model"); /* of format 1 */
 	const cJSON *word = json_first(json_get(line, "model"));
 
-	text_printf(&head, "recorded: %.20s %.30s%s%.300s", json_text(line, "command"),
-		    json_text(line, "time"), *label ? " " : "", label);
+	text_printf(&head, "recorded: %.20s %.30s", json_text(line, "command"),
+		    json_text(line, "time"));
 	for (; word; word = word->next)
 		if (cJSON_IsString(word))
 			text_printf(&head, " %.300s", word->valuestring);

@@ -8,8 +8,7 @@
 #include "agent/model/model.h"
 #include "agent/session/session.h"
 
-/* of --json and transcripts. 1 had other names, see renew_names() in read_transcript.c;
- * transcripts of it are still read */
+/* of --json and transcripts; no other one is read */
 #define RECORD_FORMAT 2
 #define RECORD_STREAMS 4
 

@@ -28,7 +28,6 @@
 #define ROW(kind, field) OPT_ROW(PLAIN, kind, struct peek, field)
 
 static const struct opt rows[] = {
-	{ "format", "N", .min = 1, .max = RECORD_FORMAT, ROW(COUNT, format) },
 	{ "rootfs", "NAME", ROW(TEXT, jail.rootfs) },
 	{ "step-time", "TIME", .min = 100, .max = 24 * HOUR_MS, ROW(TIME, jail.step_ms) },
 	PASS_OPTS(struct peek, jail.pass),
@@ -82,7 +81,6 @@ void peek_words(const cJSON *start, struct text *words)
 	const cJSON *skills = json_get(jail, "skills");
 	const cJSON *one = NULL;
 
-	add(words, "--format=%.0f", cJSON_GetNumberValue(json_get(start, "format")));
 	add(words, "--step-time=%.0fms", cJSON_GetNumberValue(json_get(jail, "step_ms")));
 	add(words, "--rootfs=%s", json_text(jail, "rootfs"));
 	cJSON_ArrayForEach(one, json_get(jail, "options"))
@@ -174,7 +172,7 @@ int peek_take(struct peek *p, const char *words, size_t length, struct err *e)
 	     at += strlen(words + at) + 1)
 		argv[count++] = (char *)(uintptr_t)words + at;
 	r = options_parse(&solve, argv, p, &operand, &help, e);
-	if (r == 0 && (help || !p->format || !p->jail.rootfs || !p->jail.step_ms ||
+	if (r == 0 && (help || !p->jail.rootfs || !p->jail.step_ms ||
 		       count == WORDS_MAX || (p->skills && !good_file(p->skills))))
 		r = err_say(e, EBADMSG, "an option is missing, or there are too many");
 	for (size_t i = 0; i < COUNT(lists); i++)
