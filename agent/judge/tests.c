@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"
@@ -30,18 +29,11 @@ static bool is_cases(const char *name)
 	return end && (strcmp(end, ".json") == 0 || strcmp(end, ".jsonl") == 0);
 }
 
-/* of the file as it was opened, whatever has its name now */
-static int digest(const struct tests_file *f, char hex[DIGEST_HEX], struct err *e)
-{
-	uint64_t bytes;
-	int r = digest_fd(f->fd, NULL, hex, &bytes);
-
-	return r < 0 ? err_set(e, -r, "--tests: %s", f->path) : 0;
-}
-
 static int open_file(struct tests *t, struct tests_file *f, struct jail_binds *b,
 		     struct err *e)
 {
+	uint64_t bytes;
+
 	f->fd = file_open(f->path, "--tests: ", e);
 	if (f->fd < 0)
 		return f->fd;
@@ -60,8 +52,8 @@ static int open_file(struct tests *t, struct tests_file *f, struct jail_binds *b
 				"--tests: %s and %s are of two kinds: give Python files, or files of cases",
 				k->name, f->name);
 	t->cases = is_cases(f->name);
-	if (digest(f, f->hex, e) < 0)
-		return -e->errnum;
+	if (inputs_fd(f->fd, f->path, NULL, f->hex, &bytes, e) < 0)
+		return err_within(e, "--tests: ");
 	return t->cases ? 0 : jail_binds_more(b, f->path, TESTS_FOLDER, f->name, e);
 }
 
@@ -181,33 +173,6 @@ void tests_words(const struct tests *t, struct text *out)
 		text_string(&t->names), t->number);
 }
 
-/* whoever changed them, nothing is judged by what they are now */
-static int unchanged(const struct tests *t, struct err *e)
-{
-	char hex[DIGEST_HEX];
-
-	for (size_t i = 0; i < t->count; i++) {
-		const struct tests_file *f = &t->files[i];
-		int r = digest(f, hex, e);
-		struct stat st;
-
-		if (r < 0)
-			return r;
-		/* saved by a rename, for one: the name is another file's now */
-		if (fstat(f->fd, &st) < 0 || st.st_nlink == 0)
-			return err_say(
-				e, ESTALE,
-				"--tests: %s was changed while the task ran (removed, or replaced), so nothing is judged by it",
-				f->path);
-		if (strcmp(hex, t->files[i].hex) != 0)
-			return err_say(
-				e, ESTALE,
-				"--tests: %s was changed while the task ran, so nothing is judged by it: its sha256 was %s, is %s",
-				t->files[i].path, t->files[i].hex, hex);
-	}
-	return 0;
-}
-
 static void add_words(const struct tests *t, const cJSON *verdict)
 {
 	struct text *words = t->words;
@@ -253,6 +218,8 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 static int judge_taken(struct tests *t, struct err *e)
 {
 	cleanup_json cJSON *verdict = NULL;
+	cleanup_text struct text why = { 0 };
+	const char *problem;
 	bool stands;
 	int r;
 
@@ -260,8 +227,13 @@ static int judge_taken(struct tests *t, struct err *e)
 	r = t->cases ? tests_cases_judge(t, &verdict, e)
 		     : tests_run(t, "run_tests", true, &t->judge.step, &verdict, e);
 	budget_judged(&t->task->budget, &t->judge.step);
-	if (r < 0 || unchanged(t, e) < 0)
-		return -e->errnum;
+	if (r < 0)
+		return r;
+	problem = json_text(verdict, "problem");
+	if (*problem) { /* the files are not what they were; a solution may say so, too */
+		escape_name(&why, problem, strlen(problem));
+		return err_say(e, ESTALE, "--tests: %s", text_string(&why));
+	}
 	stands = cJSON_IsTrue(json_get(verdict, "stands"));
 	if (record(t, verdict, stands, e) < 0)
 		return -e->errnum;
@@ -273,11 +245,9 @@ static int judge_taken(struct tests *t, struct err *e)
 int tests_ask(struct tests *t, struct text *words, struct err *e)
 {
 	struct session *asked = &t->task->session;
-	int r = unchanged(t, e);
+	int r = session_renew(&t->judge.session, e);
 
 	t->words = words;
-	if (r == 0)
-		r = session_renew(&t->judge.session, e);
 	if (r == 0)
 		r = tests_take(t, e);
 	if (r > 0)

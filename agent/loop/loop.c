@@ -199,24 +199,6 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	return run && l->step.budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
 }
 
-/* what a judge of the answer said; @r: 1, 0, or -errno, as all of them return */
-static int hear_judge(struct loop *l, const char *judge, int r, struct err *e)
-{
-	cJSON *o;
-	int written;
-
-	if (r < 0)
-		return r;
-	o = cJSON_CreateObject();
-	json_add(o, "judge", judge);
-	json_add_bool(o, "stands", r > 0);
-	json_add(o, "words", &l->complaint);
-	written = task_record(l->task, "judged", o, e);
-	if (written == 0)
-		written = text_check(&l->complaint, "a judge's words", e);
-	return written < 0 ? written : r;
-}
-
 /* 1: it stands, all judges let it; 0: it does not, and the complaint says why; or
  * -errno */
 static int judged(struct loop *l, struct err *e)
@@ -231,11 +213,11 @@ static int judged(struct loop *l, struct err *e)
 	if (l->answer.failed)
 		r = text_check(&l->answer, "the answer", e);
 	if (r > 0 && l->work.tests.count)
-		r = hear_judge(l, "tests", tests_ask(&l->work.tests, words, e), e);
-	if (r > 0 && l->checks.o->command[CHECKS_ANSWER])
-		r = hear_judge(
-			l, "check-answer",
-			checks_ask(&l->checks, CHECKS_ANSWER, &l->answer, words, e), e);
+		r = tests_ask(&l->work.tests, words, e);
+	if (r > 0)
+		r = checks_ask(&l->checks, CHECKS_ANSWER, &l->answer, words, e);
+	if (r >= 0 && text_check(words, "a judge's words", e) < 0)
+		r = -e->errnum;
 	if (r <= 0)
 		text_clear(&l->answer);
 	l->refused = l->refused || r == 0;

@@ -157,7 +157,6 @@ static const struct event {
 	{ "command", .of = "command" },
 	{ "tests", .good = "stands", .why = "why" },
 	{ "checked", .of = "check", .good = "passed", .why = "printed" },
-	{ "judged", .of = "judge", .good = "stands", .why = "words" },
 };
 
 static void show_event(struct show *s, const struct event *event, const cJSON *line)

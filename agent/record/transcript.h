@@ -20,7 +20,6 @@
  *	tests	how an answer did with the user's tests, in a jail of the judge's own
  *	checked	what a program of the user's said to a prompt, a reply, an answer
  *	skill	a function that the model wanted to keep, which is gone
- *	judged	what a judge of the answer said
  *	command	what was asked of the session at a prompt
  *	end	the outcome
  */

@@ -37,7 +37,7 @@ static bool compare_member(const char *before, const char *name, const cJSON *li
 	const cJSON *was = json_get(line, name);
 	const cJSON *is = json_get(now, name);
 
-	if (cJSON_Compare(was, is, true))
+	if (was == is || cJSON_Compare(was, is, true))
 		return true;
 	text_printf(says, "%s%s was ", before, name);
 	add_word(was, says);

@@ -60,7 +60,6 @@ EVENTS = {
              **{name + "?": kind for name, kind in RAN.items()}},
     "checked": {"check": "str", "passed": "bool", "input_bytes": "int", "input_sha256": DIGEST,
                 "printed": "str", "run": {"step": "int", **RAN}},
-    "judged": {"judge": "str", "stands": "bool", "words": "str"},
     "tests": {"tests": ANY, "files": ANY, "count": "int", "stands": "bool", "why": "str",
               "jail": {**JAIL, "posture": ANY}, "run": {"step": "int", **RAN},
               "compared?": {"step": "int", **RAN}},

@@ -154,7 +154,6 @@ class Show(FolderCase):
 
     def test_rows(self):
         self.put("x.jsonl", [START, {"event": "command", "command": "rollback", "branch": 0, "state": 1},
-                             {"event": "judged", "judge": "tests", "stands": False, "words": "they fail"},
                              {"event": "checked", "check": "answer", "passed": True, "printed": ""},
                              {"event": "tests", "stands": True, "why": ""},
                              {"event": "step", "step": 1, "observation": "no code"},
@@ -162,7 +161,7 @@ class Show(FolderCase):
                              {"event": "end", "outcome": "model-failed", "error": "too busy"}])
         out = self.transcripts("show", "x")
         self.assertEqual(out.splitlines()[1:-1],
-                         ["command rollback", "judged tests: not stands: they fail", "checked answer: passed: ",
+                         ["command rollback", "checked answer: passed: ",
                           "tests: stands: ", "nothing was run", "  | no code",
                           "outcome: model-failed: too busy"])
 
@@ -174,7 +173,7 @@ class Show(FolderCase):
                              {"event": "code", "step": 1, "code": forged * 9},
                              {"event": "step", "step": 1, "verdict": forged, "words": forged, "stdout": stream,
                               "stderr": stream, "result": {"head": 7, "bytes": -1}, "traceback": []},
-                             {"event": "judged", "judge": forged, "stands": 1, "words": forged},
+                             {"event": "checked", "check": forged, "passed": 1, "printed": forged},
                              {"event": "end", "outcome": forged, "answer": forged, "error": forged}])
         out = self.transcripts("show", "x")
         self.assertIsNone(bad(out))
