@@ -14,6 +14,29 @@
 #define DOLLARS_MAX 1e6 /* for a million tokens */
 #define PICO_PER_MILLIONTH 1e6
 
+#define LIMIT(kind, index) OPT_ROW(LIMITS, kind, struct budget_options, limit[index])
+
+const struct opt budget_opts[] = {
+	{ "steps", "NUMBER", "10", "Steps that the model may take.",
+	  LIMIT(COUNT, BUDGET_STEPS), .common = true, .min = 1, .max = 1000 },
+	{ "wall-time", "TIME", "10m", "End the task after this much time.",
+	  LIMIT(TIME, BUDGET_WALL_MS), .common = true, .min = 100, .max = 24 * HOUR_MS },
+	{ "total-cpu-time", "TIME", NULL, "CPU time of all steps together.",
+	  LIMIT(TIME, BUDGET_CPU_MS), .min = 100, .max = 24 * HOUR_MS },
+	{ "total-output", "SIZE", NULL, "Bytes that all steps together may print.",
+	  LIMIT(SIZE, BUDGET_OUTPUT_BYTES), .min = 1, .max = UINT64_MAX / 2 },
+	{ "total-tokens", "NUMBER", NULL,
+	  "Tokens of all requests and replies together, as the server counts them; where it does not, they are estimated from bytes.",
+	  LIMIT(COUNT, BUDGET_TOKENS), .min = 1, .max = 1000000000000 },
+	{ "total-cost", "DOLLARS", NULL,
+	  "Dollars that all requests may cost; needs --prices.",
+	  LIMIT(MONEY, BUDGET_COST_PICO), .common = true, .max = UINT64_MAX },
+	{ "prices", "FILE", NULL,
+	  "A JSON file of prices, in dollars for a million tokens: {\"MODEL\": {\"input\": 2.5, \"output\": 10}}; \"*\" stands for any other model. \"cached\" and \"cache_write\" are for tokens of a server's cache, which else cost what input does.",
+	  OPT_COMMON(LIMITS, TEXT, struct budget_options, prices) },
+	{ .name = NULL },
+};
+
 /* what is left of the wall clock: no finer than a plan needs */
 static struct said say_rest(uint64_t ms)
 {

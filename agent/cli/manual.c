@@ -82,11 +82,9 @@ static void help_option(const struct opt *o, struct text *out)
 
 static bool few(const struct command *cmd)
 {
-	size_t rows = 0;
+	struct opt o;
 
-	while (cmd->opts[rows].name)
-		rows++;
-	return rows <= HELP_FEW;
+	return !options_row(cmd, HELP_FEW, &o);
 }
 
 static void synopsis(const struct command *cmd, struct text *out)
@@ -106,14 +104,15 @@ static void help(const struct command *cmd, bool all, struct text *out)
 	wrap(out, text_string(&about), 0);
 	for (enum opt_group g = 1; g < OPT_GROUPS; g++) {
 		const char *heading = headings[g];
+		struct opt o;
 
-		for (const struct opt *o = cmd->opts; o->name; o++) {
-			if (o->group != g || !(all || o->common))
+		for (size_t i = 0; options_row(cmd, i, &o); i++) {
+			if (o.group != g || !(all || o.common))
 				continue;
 			if (heading)
 				text_printf(out, "\n%s:\n", heading);
 			heading = NULL;
-			help_option(o, out);
+			help_option(&o, out);
 		}
 	}
 }

@@ -21,10 +21,8 @@ static const struct opt opts[] = {
 	{ "base-url", "URL", NULL,
 	  "Show the model client for this server as well, as solve would start it.",
 	  ROW(MODEL, TEXT, base_url) },
-	CONFINE_OPT(struct check_options),
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(opts);
 
 /* as solve does it, without a broker */
 static int check_run(const void *options, const char *operand, struct stop *stop,
@@ -64,7 +62,8 @@ const struct command command_check = {
 		"Another process, the model client, talks to the model's server. It alone has the key and the network. The agent gives it the bodies of requests; address, path and headers are fixed when it starts. It can open the certificates and, where the server is a name, the files of name resolution. It can connect by TCP to the server's port only (and to a proxy's, and to 53 for long answers of DNS). It can start and signal no process. What confines it is shown as client, which is null without --base-url.\n\n"
 		"Landlock confines files and ports; ports need Linux 6.7. What this kernel lacks is listed in not_enforced. With --require-confinement it is an error (exit status 125), here as in the other commands.\n\n"
 		"A third process, the broker, starts stepjail. It has no key, and knows only the command line that was fixed when it started.",
-	.opts = opts,
+	OPT_PARTS({ opts, 0 },
+		  { confine_opts, offsetof(struct check_options, require_confinement) }),
 	.opts_bytes = sizeof(struct check_options),
 	.run = check_run,
 };

@@ -23,6 +23,10 @@ struct replay_options {
 };
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct replay_options, field)
+#define PART(rows, field)                                                                \
+	{                                                                                \
+		rows, offsetof(struct replay_options, field)                             \
+	}
 
 static const struct opt opts[] = {
 	{ "file", "PATH", NULL,
@@ -33,13 +37,8 @@ static const struct opt opts[] = {
 	  ROW(TASK, TEXT, skills) },
 	{ "rootfs", "NAME|DIR", NULL, "Use this root tree in place of the recorded one.",
 	  ROW(TASK, TEXT, jail.rootfs) },
-	HOST_OPTS(struct replay_options),
-	CONFINE_OPT(struct replay_options),
-	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
-	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(opts);
 
 static void end(struct replay **where)
 {
@@ -132,7 +131,8 @@ const struct command command_replay = {
 		"Compared are each step's verdict, state, exit status, signal and violation, every byte that it printed, and the root tree. Times, memory and ids are not compared. Output that holds times, pids, addresses or the order of a set differs by nature.\n\n"
 		"A recorded file (--file, :put) is used only if it still has its recorded digest; --file gives another one. A folder of functions (solve --skills) must be given by --skills; if it has changed, that is a difference. A step that was cut off, by a signal, by somebody at the prompt, by the time of the whole task or by a failure of stepjail, is not compared, and the last line counts such steps.",
 	.exits = exits,
-	.opts = opts,
+	OPT_PARTS({ opts, 0 }, PART(host_opts, jail),
+		  PART(confine_opts, require_confinement), PART(color_opts, color)),
 	.opts_bytes = sizeof(struct replay_options),
 	.run = replay_run,
 };

@@ -12,6 +12,10 @@
 #include "agent/skills/skills.h"
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct solve_options, field)
+#define PART(rows, field)                                                                \
+	{                                                                                \
+		rows, offsetof(struct solve_options, field)                              \
+	}
 #define COMMON(group, kind, field) OPT_COMMON(group, kind, struct solve_options, field)
 
 static const struct opt opts[] = {
@@ -47,32 +51,22 @@ static const struct opt opts[] = {
 	{ "header-file", "FILE", NULL,
 	  "Send each line of this file, \"Name: value\", as one more header of each request.",
 	  ROW(MODEL, TEXT, plan.header_file) },
-	BUDGET_OPTS(struct solve_options),
 	{ "stateless", NULL, NULL,
 	  "Run each step in a fresh jail; nothing is kept from step to step.",
 	  ROW(JAIL, FLAG, stateless) },
-	MODE_OPTS(struct solve_options),
-	JAIL_OPTS(struct solve_options),
-	CHECKS_OPTS(struct solve_options),
 	{ "skills", "DIR", NULL,
 	  "Let the code import the modules in this folder (from skills.NAME import NAME), and tell the model of them.",
 	  ROW(TASK, TEXT, skills) },
-	OUT_OPTS(struct solve_options),
 	{ "system", "FILE", NULL,
 	  "Give the model the words in this file, behind the agent's own rules.",
 	  ROW(TASK, TEXT, system) },
-	TRANSCRIPT_OPT(struct solve_options),
-	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, also of a run that fails before its first step, and nothing else on stdout; progress goes to stderr.",
 	  COMMON(RESULTS, FLAG, json) },
 	{ "quiet", NULL, NULL, "Show no progress on stderr.",
 	  COMMON(RESULTS, FLAG, quiet) },
-	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
-	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(opts);
 
 static void solve_free(struct solve **where)
 {
@@ -162,7 +156,11 @@ const struct command command_solve = {
 		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last: signature and first line of the docstring. No jail can change DIR. To keep a function that a model has written, let it be copied out by --out, look at it, and put it into DIR.\n\n"
 		"A task has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. After each step the model is told what is left of them. When steps, CPU time or output are used up, it has one more reply to answer in; the other limits end the task at once.",
 	.exits = exits,
-	.opts = opts,
+	OPT_PARTS(PART(jail_opts, jail), PART(out_opts, out), { opts, 0 },
+		  PART(mode_opts, mode), PART(budget_opts, budget), PART(pass_opts, jail),
+		  PART(host_opts, jail), PART(checks_opts, checks),
+		  PART(transcript_opts, transcript),
+		  PART(confine_opts, require_confinement), PART(color_opts, color)),
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,
 };

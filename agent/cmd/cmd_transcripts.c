@@ -127,7 +127,7 @@ const struct command command_transcripts_list = {
 	.summary = "List the transcripts that runs have left, the last one first.",
 	.about =
 		"The files in DIR; without it, in $XDG_STATE_HOME/stepjail/transcripts or ~/.local/state/stepjail/transcripts: when each was last written, its name, command, outcome, steps, size with all that its steps showed, and the beginning of the task. The outcome unfinished means that the run was killed or is still going on; changed means that a line was altered, which stepjail-agent verify names.",
-	.opts = list_opts,
+	OPT_PARTS({ list_opts, 0 }),
 	.opts_bytes = sizeof(struct list_options),
 	.run = list_run,
 };
@@ -194,7 +194,6 @@ const struct command command_transcripts_verify = {
 	.about =
 		"DIR is a folder of transcripts; without it, that of transcripts list. Each has a line. The exit status is that of the worst: changed, then unfinished.",
 	.exits = verify_exits,
-	.opts = &(const struct opt){ .name = NULL },
 	.run = verify_all_run,
 };
 
@@ -211,7 +210,6 @@ const struct command command_transcripts_violations = {
 	.about =
 		"DIR is a folder of transcripts; without it, that of transcripts list. A line has the transcript, the step, the calls, and how often each was made. Of a transcript that was changed, lines behind the first that does not fit are not read.",
 	.exits = violations_exits,
-	.opts = &(const struct opt){ .name = NULL },
 	.run = violations_run,
 };
 
@@ -282,7 +280,6 @@ const struct command command_transcripts_show = {
 	.about =
 		"FILE is a transcript: its path, or its name in the list. Shown are the task, the beginning of each step's code and output, verdicts, and the answer. What a model or a jail said is marked and escaped, as it was during the run. The last line and the exit status say whether the transcript is whole, as those of verify do. Lines behind a changed one are not shown.",
 	.exits = verify_exits,
-	.opts = &(const struct opt){ .name = NULL },
 	.run = show_run,
 };
 
@@ -296,7 +293,7 @@ const struct command command_verify = {
 		"A run that was killed leaves a transcript without an end line. The exit status tells that apart from a change; lines that somebody cut off at the end look the same.\n\n"
 		"Somebody who can write the file can make all its lines anew. To notice that, keep the digest that is printed at the end of a run in another place, and give it by --digest.",
 	.exits = verify_exits,
-	.opts = verify_opts,
+	OPT_PARTS({ verify_opts, 0 }),
 	.opts_bytes = sizeof(struct verify_options),
 	.run = verify_run,
 };
@@ -382,7 +379,7 @@ const struct command command_transcripts_prune = {
 	.summary = "Remove old transcripts, with all that their steps showed.",
 	.about =
 		"This works on files NAME.jsonl in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts, and on their folders NAME.jsonl.shown. A transcript is removed if any of the options says so. Without an option, all but the newest 1000 are removed, and of these the oldest until 1 GiB is left. A transcript that a run is writing is kept. No link is followed.",
-	.opts = prune_opts,
+	OPT_PARTS({ prune_opts, 0 }),
 	.opts_bytes = sizeof(struct prune_options),
 	.run = prune_run,
 };

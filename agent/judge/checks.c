@@ -9,10 +9,13 @@
 #include "agent/base/file.h"
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
+#include "agent/base/source.h"
 #include "agent/judge/checks.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "init/io.h"
+
+SOURCE(check_source, SOURCE_FILE("agent/judge/check.py"));
 
 const struct checks_row checks_rows[CHECKS_KINDS] = {
 	[CHECKS_PROMPT] = { "prompt", "--check-prompt",
@@ -21,6 +24,28 @@ const struct checks_row checks_rows[CHECKS_KINDS] = {
 			   "Nothing of it was run, and it was not taken for an answer." },
 	[CHECKS_ANSWER] = { "answer", "--check-answer", "Your answer",
 			    "It was not taken. Go on, and give another one." },
+};
+
+#define ROW(kind, field) OPT_ROW(JUDGING, kind, struct checks_options, field)
+#define WITH .with = { "check-answer", "check-reply", "check-prompt" }
+
+const struct opt checks_opts[] = {
+	{ "check-answer", "CMD", NULL,
+	  "Run this command in a jail of its own, with the answer on stdin. The answer counts if it exits with status 0; else the model is told what it printed, and goes on.",
+	  ROW(TEXT, command[CHECKS_ANSWER]) },
+	{ "check-reply", "CMD", NULL,
+	  "The same for each reply of the model, before any of it is run.",
+	  ROW(TEXT, command[CHECKS_REPLY]) },
+	{ "check-prompt", "CMD", NULL,
+	  "The same for what is sent to the model, before it is sent; with another status than 0 the task ends, and it is not sent.",
+	  ROW(TEXT, command[CHECKS_PROMPT]) },
+	{ "check-file", "PATH", NULL,
+	  "Show this file in the checks' /work/check; the model's code cannot read it. May be given again.",
+	  ROW(LIST, files), WITH },
+	{ "check-time", "TIME", "30s",
+	  "End a check after this much time, which counts in --wall-time; it has refused then.",
+	  ROW(TIME, time_ms), .min = 100, .max = HOUR_MS, WITH },
+	{ .name = NULL },
 };
 
 void checks_ending(const struct verdict_facts *f, struct text *out)
@@ -78,7 +103,7 @@ static int run(struct checks *v, enum checks_kind kind, const struct text *input
 	if (r == 0)
 		r = session_put_bytes(&j->session, input, "checked", e);
 	if (r == 0)
-		r = judge_run(j, harness_check, "check(", command, strlen(command),
+		r = judge_run(j, check_source, "check(", command, strlen(command),
 			      &j->step, e);
 	if (r == 0 && j->step.budget)
 		return err_say(e, ETIMEDOUT, "the time of the task is over");

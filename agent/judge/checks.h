@@ -111,34 +111,4 @@ extern const struct checks_row checks_rows[CHECKS_KINDS];
  * (checks and tests only) */
 void checks_ending(const struct verdict_facts *f, struct text *out);
 
-#define CHECKS_COMMANDS                                                                  \
-	{                                                                                \
-		"check-answer", "check-reply", "check-prompt"                            \
-	}
-
-/* rows of a command's table, for a struct with a struct checks_options named checks */
-#define CHECKS_OPTS(type)                                                                \
-	{ "check-answer", "CMD", NULL,                                                   \
-	  "Run this command in a jail of its own, with the answer on "                   \
-	  "stdin. The answer counts if it exits with status 0; else the "                \
-	  "model is told what it printed, and goes on.",                                 \
-	  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_ANSWER]) },                 \
-		{ "check-reply", "CMD", NULL,                                            \
-		  "The same for each reply of the model, before any of it is run.",      \
-		  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_REPLY]) },          \
-		{ "check-prompt", "CMD", NULL,                                           \
-		  "The same for what is sent to the model, before it is sent; "          \
-		  "with another status than 0 the task ends, and it is not sent.",       \
-		  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_PROMPT]) },         \
-		{ "check-file",                                                          \
-		  "PATH",                                                                \
-		  NULL,                                                                  \
-		  "Show this file, read-only, in the checks' /work/check; the "          \
-		  "model's code cannot read it. May be given again.",                    \
-		  OPT_ROW(JUDGING, LIST, type, checks.files),                            \
-		  .with = CHECKS_COMMANDS },                                             \
-		OPT_NUMBER("check-time", "TIME", "30s",                                  \
-			   "End a check after this much time, which counts in "          \
-			   "--wall-time; it has refused then.",                          \
-			   100, HOUR_MS, OPT_ROW(JUDGING, TIME, type, checks.time_ms),   \
-			   .with = CHECKS_COMMANDS)
+extern const struct opt checks_opts[]; /* of a struct checks_options */

@@ -53,11 +53,5 @@ int judge_open(struct judge *j, const struct task *t, struct jail_binds *binds,
 int judge_run(struct judge *j, const char *source, const char *call, const char *words,
 	      size_t length, struct step *step, struct err *e);
 
-/** harness_tests - agent/judge/tests.py and cases.py in one, a NUL behind them */
-extern const char harness_tests[];
-
-/** harness_check - agent/judge/check.py, likewise */
-extern const char harness_check[];
-
 /** task_record() - Add a line to the transcript; @o is taken over; as transcript_add() */
 int task_record(struct task *t, const char *event, cJSON *o, struct err *e);

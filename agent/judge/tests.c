@@ -8,10 +8,14 @@
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"
+#include "agent/base/source.h"
 #include "agent/judge/tests.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "init/io.h"
+
+SOURCE(tests_source,
+       SOURCE_FILE("agent/judge/tests.py") SOURCE_FILE("agent/judge/cases.py"));
 
 /* digits, letters and _ in front of .py: it is a module's name */
 static bool is_module(const char *name)
@@ -110,7 +114,7 @@ int tests_run(struct tests *t, const char *function, bool files, struct step *st
 	json_print(o, &order);
 	text_printf(&call, "judge(%s, ", function);
 	*verdict = NULL;
-	if (judge_run(&t->judge, harness_tests, text_string(&call), order.bytes,
+	if (judge_run(&t->judge, tests_source, text_string(&call), order.bytes,
 		      order.length, step, e) < 0)
 		return -e->errnum;
 	*verdict = read_verdict(step);

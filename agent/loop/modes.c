@@ -31,6 +31,17 @@ const struct mode mode_rows[MODE_COUNT] = {
 	},
 };
 
+const struct opt mode_opts[] = {
+	{ "mode", NULL, "codeact",
+	  "How the model works. codeact: steps in one interpreter, until a reply without code. program: the answer is what one program prints. tests: the task is done when --tests pass.",
+	  OPT_COMMON(JUDGING, CHOICE, struct mode_options, mode),
+	  .choices = { "codeact", "program", "tests" } },
+	{ "tests", "FILE", NULL,
+	  "The answer counts when the tests in this file pass in a fresh jail: unittest, pytest with --rootfs data, or plain cases (.json, .jsonl), which the model cannot read. May be given again.",
+	  OPT_COMMON(JUDGING, LIST, struct mode_options, tests) },
+	{ .name = NULL },
+};
+
 int mode_plan(struct mode_state *w, const struct mode_options *o, struct session_plan *p,
 	      struct err *e)
 {

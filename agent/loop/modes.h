@@ -69,22 +69,4 @@ void program_ran(struct loop *l, struct text *observation);
  * with a complaint */
 int program_claim(struct loop *l, struct text *answer);
 
-/* rows of a command's table, for a struct with a struct mode_options named way */
-#define MODE_OPTS(type)                                                                  \
-	{ "mode",                                                                        \
-	  NULL,                                                                          \
-	  "codeact",                                                                     \
-	  "How the model works. codeact: steps in one interpreter, until "               \
-	  "a reply without code. program: the answer is what one program "               \
-	  "prints. tests: the task is done when --tests pass.",                          \
-	  OPT_COMMON(JUDGING, CHOICE, type, mode.mode),                                  \
-	  .choices = { "codeact", "program", "tests" },                                  \
-	  .hint = "; react is gone: use codeact, which keeps a model's own reasoning" }, \
-	{                                                                                \
-		"tests", "FILE", NULL,                                                   \
-			"The answer counts when the tests in this file pass in a fresh " \
-			"jail: unittest, pytest with --rootfs data, or plain cases "     \
-			"(.json, .jsonl), which the model cannot read. May be given "    \
-			"again.",                                                        \
-			OPT_COMMON(JUDGING, LIST, type, mode.tests)                      \
-	}
+extern const struct opt mode_opts[]; /* of a struct mode_options */

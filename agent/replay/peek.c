@@ -30,7 +30,6 @@
 static const struct opt rows[] = {
 	{ "rootfs", "NAME", ROW(TEXT, jail.rootfs) },
 	{ "step-time", "TIME", .min = 100, .max = 24 * HOUR_MS, ROW(TIME, jail.step_ms) },
-	PASS_OPTS(struct peek, jail.pass),
 	{ "file", "SHA256:PATH", ROW(LIST, jail.files) },
 	{ "test", "SHA256:PATH", ROW(LIST, tests) },
 	{ "skills", "SHA256:PATH", ROW(TEXT, skills) },
@@ -39,7 +38,12 @@ static const struct opt rows[] = {
 	{ "repl", ROW(FLAG, repl) },
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(rows);
+
+/* whose table the words of a transcript are options of */
+static const struct command solve = {
+	.name = "solve",
+	OPT_PARTS({ rows, 0 }, { pass_opts, offsetof(struct peek, jail) }),
+};
 
 /* what both share; the parent looks at it when the child has ended */
 struct said {
@@ -160,7 +164,6 @@ static bool good_file(const char *item)
 
 int peek_take(struct peek *p, const char *words, size_t length, struct err *e)
 {
-	static const struct command solve = { .name = "solve", .opts = rows };
 	const struct opt_list *lists[] = { &p->jail.files, &p->tests };
 	char *argv[WORDS_MAX + 1] = { NULL };
 	size_t count = 0;

@@ -6,19 +6,14 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "agent/base/source.h"
 #include "agent/record/inputs.h"
 #include "agent/skills/skills.h"
 #include "init/io.h"
 
 #define LISTING_MAX ((size_t)4096)
 
-/* list.py, a NUL behind it; make knows of it as a prerequisite */
-__asm__(".pushsection .rodata\n"
-	"list_source:\n"
-	".incbin \"agent/skills/list.py\"\n"
-	".byte 0\n"
-	".popsection\n");
-extern const char list_source[];
+SOURCE(list_source, SOURCE_FILE("agent/skills/list.py"));
 
 static const char how_to_import[] =
 	"\nFunctions of earlier work can be imported, each from a module of its own name, as in: from skills.NAME import NAME. They are, the last changed one last:\n";
