@@ -54,6 +54,9 @@ static const struct opt opts[] = {
 	{ "stateless", NULL, NULL,
 	  "Run each step in a fresh jail; nothing is kept from step to step.",
 	  ROW(JAIL, FLAG, stateless) },
+	{ "tests", "FILE", NULL,
+	  "The answer counts when the tests in this file pass in a fresh jail: unittest, pytest with --rootfs data, or plain cases (.json, .jsonl), which the model cannot read. May be given again.",
+	  COMMON(JUDGING, LIST, tests) },
 	{ "skills", "DIR", NULL,
 	  "Let the code import the modules in this folder (from skills.NAME import NAME), and tell the model of them.",
 	  ROW(TASK, TEXT, skills) },
@@ -118,8 +121,8 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	if (r == 0 && o->skills)
 		r = skills_list(o->skills, &s->task.session, &s->task.show,
 				&s->loop.preface, e);
-	if (r == 0 && s->loop.work.tests.count)
-		r = tests_start(&s->loop.work.tests, &s->task, e);
+	if (r == 0 && s->loop.tests.count)
+		r = tests_start(&s->loop.tests, &s->task, e);
 	if (r == 0)
 		r = checks_start(&s->loop.checks, e);
 	if (r < 0)
@@ -149,7 +152,7 @@ const struct command command_solve = {
 		"The model is given the task, and the names and first lines of the files. Its code runs in a jail, step by step in one interpreter; after each step it is told what the code printed and how it ended. A reply without code is the answer.\n\n"
 		"With - for TASK, the task is read from stdin, at most 1 MiB.\n\n"
 		"The FILE of --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply, and the lines behind it are its text. Directly behind '--- turn' there may be lines 'expect: TEXT', which the message that is answered must contain; 'finish: length', which marks the reply as cut off; and 'call: python', which makes the text the arguments of a call of that tool. Lines before the first turn that begin with # are comments.\n\n"
-		"With --mode program, each program runs in a fresh jail; the answer is all that the last one with exit status 0 printed to stdout, never the model's own words. With --mode tests, the model writes files; its answer counts when the tests pass with these files in a fresh jail. Tests for unittest or pytest share a process with the solution, so a solution that is written to change the test runner passes them. Plain cases are compared in a jail where the solution has never been. They are a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\".\n\n"
+		"With --tests, the model writes files; its answer counts when the tests pass with these files in a fresh jail. Tests for unittest or pytest share a process with the solution, so a solution that is written to change the test runner passes them. Plain cases are compared in a jail where the solution has never been. They are a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\".\n\n"
 		"Code is taken from ```python fences and <execute_python> tags; where a reply has neither, from fences without a word. Several blocks are run as one step, in order. With --code-in tools, code is taken only from calls of the tool python.\n\n" SHOWN_ABOUT
 		"\n\n"
 		"A check (--check-answer, --check-reply, --check-prompt) is a command line: words and quotes as in a shell, but nothing is expanded, and there is no shell. It runs in a fresh jail with the root tree, limits and files of the steps, and reads from stdin what it is to check. python3 is the jail's own interpreter; another program needs --lock-code=no. Only exit status 0 lets that pass: a check that crashes, takes too long or hits a limit has refused. A check that cannot be started ends the task with status 125.\n\n"
@@ -157,9 +160,8 @@ const struct command command_solve = {
 		"A task has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. After each step the model is told what is left of them. When steps, CPU time or output are used up, it has one more reply to answer in; the other limits end the task at once.",
 	.exits = exits,
 	OPT_PARTS(PART(jail_opts, jail), PART(out_opts, out), { opts, 0 },
-		  PART(mode_opts, mode), PART(budget_opts, budget), PART(pass_opts, jail),
-		  PART(host_opts, jail), PART(checks_opts, checks),
-		  PART(transcript_opts, transcript),
+		  PART(budget_opts, budget), PART(pass_opts, jail), PART(host_opts, jail),
+		  PART(checks_opts, checks), PART(transcript_opts, transcript),
 		  PART(confine_opts, require_confinement), PART(color_opts, color)),
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,

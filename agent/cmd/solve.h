@@ -21,7 +21,7 @@ struct solve_options {
 	bool require_confinement;
 	bool json;
 	bool quiet;
-	struct mode_options mode;
+	struct opt_list tests;
 	struct jail_options jail;
 	struct checks_options checks;
 	const char *skills;

@@ -36,7 +36,6 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 	cleanup_text struct text line = { 0 };
 
 	json_add(o, "model", record_model(&s->loop.model));
-	json_add(o, "mode", s->loop.work.mode->name);
 	json_add(o, "steps", l->steps);
 	l->steps = NULL;
 	json_add(o, "usage", record_usage(&s->loop.model.usage));
@@ -105,8 +104,7 @@ static int print_answer(struct solve *s, struct err *e)
 	struct show out;
 
 	show_open(&out, STDOUT_FILENO, (enum show_color)s->o->color, s->task.stop);
-	if (out.terminal && s->task.show.seen && !s->loop.work.mode->programs &&
-	    is_one_terminal()) {
+	if (out.terminal && s->task.show.seen && is_one_terminal()) {
 		show_line(&s->task.show, "the answer is above");
 		return 0;
 	}

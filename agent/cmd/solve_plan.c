@@ -21,15 +21,6 @@ static void note(void *arg, const char *line)
 	show_note(arg, line);
 }
 
-static void step_heard(void *arg, uint16_t type, const void *bytes, size_t length)
-{
-	struct solve *s = arg;
-
-	if (s->loop.work.mode->programs)
-		mode_heard(&s->loop.work, type, bytes, length);
-	show_heard(&s->task.show, type, bytes, length);
-}
-
 static int open_model(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
@@ -58,16 +49,20 @@ static int open_files(struct solve *s, struct err *e)
 	p->binds = &s->binds;
 	p->stateless = s->o->stateless;
 	if (jail_binds_make(&s->o->jail, NULL, s->task.stop, &s->binds, e) < 0 ||
-	    mode_plan(&s->loop.work, &s->o->mode, p, e) < 0)
+	    tests_open(&s->loop.tests, &s->o->tests, &s->binds, e) < 0)
 		return -e->errnum;
 	if (p->stateless && s->o->out.folder)
 		return err_say(
 			e, EINVAL,
-			"--out: with --stateless or --mode program, each step has a jail of its own, and no files are left at the end: leave --out or that option out");
+			"--out: with --stateless, each step has a jail of its own, and no files are left at the end: leave one of the two out");
+	if (p->stateless && s->o->tests.count)
+		return err_say(
+			e, EINVAL,
+			"--tests: the model's files must stay from step to step: leave out --stateless");
 	if (p->stateless && s->binds.put_count)
 		return err_say(
 			e, EINVAL,
-			"--file: with --stateless or --mode program, a pipe cannot be given to each jail: give a regular file");
+			"--file: with --stateless, a pipe cannot be given to each jail: give a regular file");
 	return out_open(&s->loop.out, &s->o->out, &s->binds, &s->task.confined.policy, e);
 }
 
@@ -139,9 +134,8 @@ static int record_inputs(struct solve *s, struct err *e)
 	if (o->system && inputs_file(cJSON_AddObjectToObject(given, "system"), o->system,
 				     path_last(o->system), -1, s->task.stop, e) < 0)
 		return -e->errnum;
-	return s->loop.work.tests.count
-		       ? tests_record(&s->loop.work.tests, given, s->task.stop, e)
-		       : 0;
+	return s->loop.tests.count ? tests_record(&s->loop.tests, given, s->task.stop, e)
+				   : 0;
 }
 
 int solve_plan(struct solve *s, struct err *e)
@@ -161,8 +155,8 @@ int solve_plan(struct solve *s, struct err *e)
 		return -e->errnum;
 	t->confined.broker.tidy = text_string(&s->loop.shown.folder.path);
 	t->plan.deadline_ms = t->budget.started_ms + t->budget.limit[BUDGET_WALL_MS];
-	t->plan.heard = step_heard;
-	t->plan.heard_arg = s;
+	t->plan.heard = show_heard;
+	t->plan.heard_arg = &t->show;
 	if (confined_serve(&t->confined, &t->plan, t->stop, e) < 0)
 		return -e->errnum;
 	return open_model(s, e);

@@ -41,14 +41,13 @@ static int begin(struct loop *l, struct err *e)
 
 	prompt_system(l, &system);
 	/* not known where the judge's jail could not be started */
-	if (l->work.tests.number)
-		tests_words(&l->work.tests, &system);
+	if (l->tests.number)
+		tests_words(&l->tests, &system);
 	text_add(&system, l->preface.bytes, l->preface.length);
 	if (l->rules.length)
 		text_printf(&system, "\n%s\n", text_string(&l->rules));
 	prompt_task(l->asked, plan->binds->files, plan->jail->files.count, &task);
 	json_add(o, "command", "solve");
-	json_add(o, "mode", l->work.mode->name);
 	record_origin(o);
 	json_add(o, "model", record_model(&l->model));
 	json_add(o, "confinement", confined_json(&l->task->confined));
@@ -183,8 +182,6 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 			return end_in_step(l, number, r);
 		prompt_observation(&l->step, number, total, l->found.imitated,
 				   &observation);
-		if (l->work.mode->programs)
-			program_ran(l, &observation);
 	}
 	budget_step(budget, run ? &l->step : NULL);
 	budget_tell(budget, &observation);
@@ -206,14 +203,9 @@ static int judged(struct loop *l, struct err *e)
 	struct text *words = &l->complaint;
 	int r = 1;
 
-	if (l->work.mode->programs)
-		r = program_claim(l, &l->answer);
-	else
-		text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
-	if (l->answer.failed)
-		r = text_check(&l->answer, "the answer", e);
-	if (r > 0 && l->work.tests.count)
-		r = tests_ask(&l->work.tests, words, e);
+	text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
+	if (l->tests.count)
+		r = tests_ask(&l->tests, words, e);
 	if (r > 0)
 		r = checks_ask(&l->checks, CHECKS_ANSWER, &l->answer, words, e);
 	if (r >= 0 && text_check(words, "a judge's words", e) < 0)
@@ -344,7 +336,7 @@ enum outcome loop_run(struct loop *l, struct err *e)
 void loop_free(struct loop *l)
 {
 	model_close(&l->model);
-	mode_free(&l->work);
+	tests_close(&l->tests);
 	out_close(&l->out);
 	shown_end(&l->shown);
 	checks_free(&l->checks);

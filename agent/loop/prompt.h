@@ -22,7 +22,7 @@
 
 struct loop;
 
-/** prompt_system() - Add the house rules, as plan, budget, mode and --out make them */
+/** prompt_system() - Add the house rules, as plan, budget, --tests and --out make them */
 void prompt_system(const struct loop *l, struct text *out);
 
 /** prompt_task() - Add the task and what is known of its files */

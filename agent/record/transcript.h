@@ -14,12 +14,10 @@
  *	start	who ran what: the model, its prompts, the jail's options, files' digests
  *	session	a new jail: its posture, digests of plan, root tree and posture
  *	reply	what the model said, and what it has used so far
- *	thought	what went with it, in transcripts of --mode react, which is gone
  *	code	is run next
  *	step	how that ended, what it printed, what the model was told
  *	tests	how an answer did with the user's tests, in a jail of the judge's own
  *	checked	what a program of the user's said to a prompt, a reply, an answer
- *	skill	a function that the model wanted to keep, which is gone
  *	command	what was asked of the session at a prompt
  *	end	the outcome
  */

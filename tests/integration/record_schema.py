@@ -38,7 +38,7 @@ OUT = {"out?": "str", "files_lost?": "str", "files?": ANY, "files_left_out?": AN
 STEP = {"step": "int", "code": "str|null", "prose": "str", "observation?": "str", "thought?": "str",
         **{name + "?": kind for name, kind in RAN.items()}}
 SOLVE = {**ORIGIN, "outcome": "str", "answer": "str|null", "error": "str|null", "status": "int",
-         "model": MODEL, "mode": "str", "steps": [STEP], "usage": USAGE,
+         "model": MODEL, "steps": [STEP], "usage": USAGE,
          "budget": {"steps": USED, "wall_ms": USED, "cpu_ms": USED, "output_bytes": USED,
                     "tokens": USED, "cost_dollars?": USED},
          "jails": "int", "jail": (JAIL, "null"), "checks?": ANY,
@@ -49,7 +49,7 @@ FAILURE = {**ORIGIN, "outcome": "str", "answer": "null", "error": "str", "status
 
 LINE = {"line": "int", "prev": DIGEST, "event": "str", "time": TIME, "sha256": DIGEST}
 EVENTS = {
-    "start": {"command": "str", "mode?": "str", **ORIGIN, "model?": MODEL,
+    "start": {"command": "str", **ORIGIN, "model?": MODEL,
               "confinement": ANY, "system?": "str", "user?": "str", "inputs": ANY},
     "session": {**JAIL, "posture": ANY},
     "reply": {"text": "str", "reasoning?": "str", "reasoning_bytes?": "int", "calls?": ANY,
