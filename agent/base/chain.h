@@ -16,7 +16,6 @@
 #pragma once
 
 #include "agent/base/digest.h"
-#include "agent/base/text.h"
 
 struct chain {
 	uint64_t lines;          /* so far */

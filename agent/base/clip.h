@@ -8,7 +8,6 @@
 #pragma once
 
 #include "agent/base/chain.h"
-#include "agent/base/text.h"
 
 #define CLIP_HEAD_BYTES 6144
 #define CLIP_TAIL_BYTES 6144

@@ -12,7 +12,6 @@
 
 #include "agent/base/secret.h"
 #include "agent/base/text.h"
-#include "init/err.h"
 
 struct folder {
 	int fd;           /* O_PATH; -1 for none */

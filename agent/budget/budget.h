@@ -11,11 +11,7 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
-#include "agent/base/text.h"
-#include "agent/cli/options.h"
 #include "agent/model/model.h"
-#include "agent/session/jail_opts.h"
 #include "agent/session/session.h"
 
 #define BUDGET_NONE UINT64_MAX /* no limit */

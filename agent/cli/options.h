@@ -9,8 +9,6 @@
 #pragma once
 
 #include "agent/base/stop.h"
-#include "agent/base/text.h"
-#include "init/err.h"
 
 #define OPT_LIST_MAX 256
 #define OPT_ROWS_MAX 100

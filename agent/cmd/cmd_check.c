@@ -4,10 +4,8 @@
  * show what the kernel says
  */
 
-#include "agent/base/json.h"
 #include "agent/cmd/commands.h"
 #include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
 #include "init/io.h"
 
 struct check_options {

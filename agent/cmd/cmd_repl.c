@@ -14,8 +14,6 @@
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "agent/repl/repl.h"
-#include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
 #include "init/io.h"
 
 struct repl_options {

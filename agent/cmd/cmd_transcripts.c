@@ -10,10 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/cmd/commands.h"
-#include "agent/confine/confine.h"
 #include "agent/record/account.h"
 #include "agent/record/record.h"
 #include "agent/record/transcripts.h"

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "agent/budget/budget.h"
 #include "agent/loop/loop.h"
 
 struct solve_options {

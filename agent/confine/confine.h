@@ -31,8 +31,6 @@
 #pragma once
 
 #include "agent/base/json.h"
-#include "agent/base/text.h"
-#include "init/err.h"
 
 #define CONFINE_PATHS_MAX 24
 #define CONFINE_PORTS_MAX 8

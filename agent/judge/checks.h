@@ -12,11 +12,7 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
 #include "agent/judge/task.h"
-#include "agent/model/chat.h"
-#include "agent/session/jail_opts.h"
-#include "agent/session/verdict.h"
 
 #define CHECKS_FOLDER "/work/check"
 

@@ -4,11 +4,9 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
 #include "agent/budget/budget.h"
 #include "agent/record/transcript.h"
 #include "agent/session/confined.h"
-#include "agent/show/show.h"
 
 /* the caller opens all of it, and closes it when the task has run; large */
 struct task {

@@ -24,10 +24,7 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
-#include "agent/base/chain.h"
 #include "agent/judge/task.h"
-#include "agent/session/jail_opts.h"
 
 #define TESTS_FOLDER "/work/tests"
 #define TESTS_MAX 16

@@ -6,7 +6,6 @@
  * The cases are put into jails in which nothing of the model's runs; there and back go
  * lines of JSON that are hostile, and that nobody looks at here.
  */
-#include "agent/base/json.h"
 #include "agent/judge/tests.h"
 #include "agent/record/record.h"
 

@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/judge/tests.h"
 
 #define JUDGED "judged" /* as in tests.py: no name in /work is the solution's */

@@ -8,7 +8,6 @@
 
 #include "agent/key/key.h"
 #include "agent/key/reach.h"
-#include "init/err.h"
 
 #define HTTP_LINES_MORE 32               /* of --header-file */
 #define HTTP_LINES (4 + HTTP_LINES_MORE) /* of headers that are sent */

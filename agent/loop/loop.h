@@ -4,12 +4,10 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
 #include "agent/judge/checks.h"
 #include "agent/judge/tests.h"
 #include "agent/loop/out.h"
 #include "agent/model/extract.h"
-#include "agent/model/model.h"
 #include "agent/record/record.h"
 #include "agent/record/shown.h"
 

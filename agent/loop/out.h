@@ -11,11 +11,8 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
 #include "agent/base/folder.h"
-#include "agent/cli/options.h"
 #include "agent/confine/confine.h"
-#include "agent/session/session.h"
 #include "agent/show/show.h"
 
 #define OUT_FOLDER "out"           /* below /work */

@@ -6,10 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/digest.h"
-#include "agent/base/escape.h"
-#include "agent/base/folder.h"
-#include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/base/utf8.h"
 #include "agent/loop/out.h"

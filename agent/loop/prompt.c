@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/loop/loop.h"

@@ -13,8 +13,6 @@
  */
 #pragma once
 
-#include "agent/base/text.h"
-#include "agent/session/input_file.h"
 #include "agent/session/session.h"
 
 #define PROMPT_HEAD_LINES 5

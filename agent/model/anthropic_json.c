@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/model/fence.h"
 #include "agent/model/response.h"
 #include "agent/model/tool.h"

@@ -7,11 +7,7 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
-#include "agent/key/mask.h"
-#include "agent/model/chat.h"
 #include "agent/model/model.h"
-#include "agent/model/reply.h"
 
 struct response;
 

@@ -19,7 +19,6 @@
 #pragma once
 
 #include "agent/model/reply.h"
-#include "init/err.h"
 
 /**
  * think_split() - Move the thinking in a reply's text behind its reasoning

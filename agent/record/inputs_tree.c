@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/digest.h"
 #include "agent/base/file.h"
 #include "agent/record/inputs.h"
 #include "init/io.h"

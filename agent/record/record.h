@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
 #include "agent/model/model.h"
 #include "agent/session/session.h"
 

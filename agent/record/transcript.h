@@ -23,9 +23,6 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
-#include "agent/base/chain.h"
-#include "agent/session/session.h"
 #include "agent/show/show.h"
 
 /* bytes of a line, its newline too. The longest thing in one is a reply or an answer

@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/source.h"
 #include "agent/repl/repl.h"
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "agent/base/stop.h"
-#include "agent/base/text.h"
 
 #define LINES_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/repl/repl.h"
 

@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/file.h"
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"

@@ -16,11 +16,9 @@
 
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
-#include "agent/confine/confine.h"
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"
 #include "agent/replay/peek.h"
-#include "agent/session/launch.h"
 #include "init/io.h"
 
 #define WORDS_MAX 1024 /* two lists of at most 256, and what comes once */

@@ -12,8 +12,6 @@
 #pragma once
 
 #include "agent/base/json.h"
-#include "agent/base/stop.h"
-#include "agent/base/text.h"
 #include "agent/session/jail_opts.h"
 
 #define PEEK_BYTES ((size_t)2 << 20) /* of all arguments together */

@@ -11,13 +11,9 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
 #include "agent/loop/out.h"
 #include "agent/replay/peek.h"
 #include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
-#include "agent/session/session.h"
-#include "agent/show/show.h"
 
 struct replay {
 	struct confined confined;         /* CONFINED_NOT */

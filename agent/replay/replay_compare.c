@@ -4,8 +4,6 @@
  */
 #include <string.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
 #include "agent/replay/replay.h"

@@ -16,9 +16,7 @@
  */
 #pragma once
 
-#include "agent/base/stop.h"
 #include "agent/session/launch.h"
-#include "init/err.h"
 
 struct broker {
 	pid_t pid; /* 0 for none */

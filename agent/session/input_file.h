@@ -9,7 +9,6 @@
 #pragma once
 
 #include "agent/base/stop.h"
-#include "init/err.h"
 
 #define INPUT_FOLDER "/work/in"
 #define INPUT_STREAMS "/work" /* where what came by a pipe is */

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "agent/base/text.h"
 #include "agent/cli/options.h"
 #include "agent/session/input_file.h"
 

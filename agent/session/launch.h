@@ -10,10 +10,7 @@
 
 #include <sys/types.h>
 
-#include "agent/base/stop.h"
-#include "agent/base/text.h"
 #include "agent/cli/options.h"
-#include "init/err.h"
 
 #define LAUNCH_ARGS_MAX 1024
 #define LAUNCH_FDS 3

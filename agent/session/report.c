@@ -132,6 +132,20 @@ bool report_refused(const cJSON *violations, bool killed, struct text *out)
 	return told > 0;
 }
 
+void report_not_enforced(const cJSON *opened, struct text *out)
+{
+	const cJSON *wall = json_first(json_get(opened, "not_enforced"));
+	const char *before = "stepjail-agent: warning: not enforced on this host: ";
+
+	for (; wall; wall = wall->next) {
+		const char *words = cJSON_IsString(wall) ? wall->valuestring : "";
+
+		text_puts(out, before);
+		escape_line(out, words, strcspn(words, ":"));
+		before = ", ";
+	}
+}
+
 /* what stepjail did not send of a stream: how much, and its last bytes */
 static void take_cut(const cJSON *output, const char *cut_name, const char *tail_name,
 		     struct clip *clip)

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "agent/base/json.h"
 #include "agent/session/session.h"
 
 /**
@@ -29,6 +28,10 @@ bool report_step(const cJSON *root, struct step *step);
  * Return: false where there is none
  */
 bool report_refused(const cJSON *violations, bool killed, struct text *out);
+
+/** report_not_enforced() - Add a warning where this OPENED lists limits that the host does
+ * not enforce */
+void report_not_enforced(const cJSON *opened, struct text *out);
 
 /**
  * report_words() - "error" or "reason" of a REFUSED or CLOSED, made printable

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "agent/base/clip.h"
-#include "agent/base/stop.h"
 #include "agent/session/broker.h"
 #include "init/wire.h"
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "agent/base/json.h"
-#include "agent/base/clip.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/media.h"
 #include "agent/session/serve.h"

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "agent/base/escape.h"
-#include "agent/base/text.h"
 
 #define LIVE_BYTES_MAX ((size_t)16384) /* of one reply, as shown */
 #define LIVE_ROWS_MAX 200

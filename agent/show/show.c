@@ -373,17 +373,9 @@ void show_refused(struct show *s, const cJSON *violations, bool killed)
 
 void show_not_enforced(struct show *s, const cJSON *opened)
 {
-	static const char begin[] =
-		"stepjail-agent: warning: not enforced on this host: ";
 	cleanup_text struct text line = { 0 };
-	const cJSON *wall = json_first(json_get(opened, "not_enforced"));
 
-	for (; wall; wall = wall->next) {
-		const char *words = cJSON_IsString(wall) ? wall->valuestring : "";
-
-		text_puts(&line, line.length ? ", " : begin);
-		escape_line(&line, words, strcspn(words, ":"));
-	}
+	report_not_enforced(opened, &line);
 	if (line.length)
 		show_line(s, text_string(&line));
 }

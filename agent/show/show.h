@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include "agent/base/stop.h"
-#include "agent/base/text.h"
 #include "agent/session/session.h"
 #include "agent/show/live.h"
 

@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include "agent/base/chain.h"
-#include "agent/session/session.h"
 #include "agent/show/show.h"
 
 /**
