@@ -4,6 +4,7 @@ code, in a jail in which no other step has run.
 Python runs here, as `python3 FILE`, `python3 -c CODE` or `python3 -m MODULE` would run it. Any other
 program takes this process's place, where --lock-code allows that.
 """
+import base64
 import os
 import runpy
 import shlex
@@ -33,7 +34,7 @@ def run_python(words):
 def check(command):
     """The value: why it cannot be started; None where it came to its end."""
     try:
-        words = shlex.split(bytes.fromhex(command).decode(errors="surrogateescape"))
+        words = shlex.split(base64.b64decode(command).decode(errors="surrogateescape"))
     except ValueError as problem:
         return str(problem)
     if not words:

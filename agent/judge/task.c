@@ -26,8 +26,7 @@ int judge_run(struct judge *j, const char *source, const char *call, const char 
 	cleanup_text struct text code = { 0 };
 
 	text_printf(&code, "%s\n%s'", source, call);
-	for (size_t i = 0; i < length; i++)
-		text_printf(&code, "%02x", (unsigned char)words[i]);
+	text_base64(&code, words, length);
 	text_puts(&code, "')\n");
 	return session_step(&j->session, code.bytes, code.length, step, e);
 }

@@ -43,7 +43,7 @@ int judge_open(struct judge *j, const struct task *t, struct jail_binds *binds,
  * judge_run() - Run a judge's code as a step
  * @source:	Python, whose function is called
  * @call:	That, up to its last argument, as in "judge(look_at_tests, "
- * @words:	The last argument: any bytes, which the function gets in hex
+ * @words:	The last argument: any bytes, which the function gets as base64
  * @step:	Overwritten
  *
  * Return: 0, however it ended, or as session_step()

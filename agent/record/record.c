@@ -195,12 +195,9 @@ cJSON *record_usage(const struct usage *usage)
 	json_add(o, "retries", usage->retries);
 	json_add(o, "prompt_tokens", usage->prompt_tokens);
 	json_add(o, "completion_tokens", usage->completion_tokens);
-	if (usage->cached_tokens)
-		json_add(o, "cached_tokens", usage->cached_tokens);
-	if (usage->cache_write_tokens)
-		json_add(o, "cache_write_tokens", usage->cache_write_tokens);
-	if (usage->judged)
-		json_add(o, "judged", usage->judged);
+	json_add(o, "cached_tokens", usage->cached_tokens);
+	json_add(o, "cache_write_tokens", usage->cache_write_tokens);
+	json_add(o, "judged", usage->judged);
 	return o;
 }
 

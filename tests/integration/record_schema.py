@@ -19,7 +19,7 @@ ORIGIN = {"format": "int", "stepjail_agent": "str", "host": "str", "uid": "int",
           "started": TIME}
 MODEL = {"provider": "str", "name": "str|null", "base_url": "str|null", "script": "str|null"}
 USAGE = {"requests": "int", "retries": "int", "prompt_tokens": "int", "completion_tokens": "int",
-         "cached_tokens?": "int", "cache_write_tokens?": "int", "judged?": "int"}
+         "cached_tokens": "int", "cache_write_tokens": "int", "judged": "int"}
 MEDIA = {"object": "int", "kind": "str", "from": "str", "state": "str", "bytes": "int",
          "sha256?": DIGEST, "name?": "str", "saved?": "str", "unsaved?": "str"}
 ENDED = {"exit_code": "int|null", "signal": "int|null", "violation": "str|null"}
