@@ -73,7 +73,7 @@ static int say_end(struct replay *r, const struct read_transcript *reading,
 
 	if (reading->end == READ_TRANSCRIPT_CUT) {
 		read_transcript_words(reading, path, &line);
-		show_note(&r->show, text_string(&line));
+		show_note(&r->show, "%s", text_string(&line));
 	}
 	if (r->pending)
 		show_note(
@@ -89,7 +89,7 @@ static int say_end(struct replay *r, const struct read_transcript *reading,
 	if (r->skipped + r->pending)
 		text_printf(&line, ", but %" PRIu64 " cut off and not compared",
 			    r->skipped + r->pending);
-	show_line(&r->show, text_string(&line));
+	show_line(&r->show, "%s", text_string(&line));
 	if (show_check(&r->show, e) < 0)
 		return -e->errnum;
 	return r->differ ? 1 : (int)reading->end;

@@ -107,7 +107,7 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 		r = solve_plan(s, e);
 	if (r < 0)
 		return r;
-	show_line(&s->task.show, text_string(&s->loop.model.label));
+	show_line(&s->task.show, "%s", text_string(&s->loop.model.label));
 	s->task.confined.client = s->loop.model.client;
 	r = confined_go(&s->task.confined, stop, e);
 	/* from here on, what comes is hostile */

@@ -40,7 +40,7 @@ static void show_file(const cJSON *o, uint64_t bytes, struct show *show)
 		    json_text(o, "command"), json_text(o, "outcome"));
 	text_count(&line, (uint64_t)cJSON_GetNumberValue(json_get(o, "steps")), "step");
 	text_printf(&line, "  %s  %s", units_say_size(bytes).text, json_text(o, "task"));
-	show_line(show, text_string(&line));
+	show_line(show, "%s", text_string(&line));
 }
 
 /* ---- a folder of transcripts, one after the other */
@@ -152,7 +152,7 @@ static int take_violations(void *arg, const char *event, const cJSON *line, stru
 	text_printf(&words, "%s  step %u  ", w->at.name, step);
 	if (strcmp(event, "step") == 0 &&
 	    report_refused(json_get(line, "violations"), killed, &words))
-		show_line(&w->show, text_string(&words));
+		show_line(&w->show, "%s", text_string(&words));
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static int check_one(struct walk *w, int fd, struct err *e)
 		w->worst = (int)reading.end;
 	read_transcript_words(&reading, w->at.name, &words);
 	if (r == 0 && !w->violations)
-		show_line(&w->show, text_string(&words));
+		show_line(&w->show, "%s", text_string(&words));
 	return r;
 }
 
@@ -240,7 +240,7 @@ static int read_one(const char *operand, bool shown, const char *digest,
 		text_puts(
 			&words,
 			", which is not the digest that was given: this is another run, or all lines were made anew");
-	show_place(&show, text_string(&words));
+	show_place(&show, "%s", text_string(&words));
 	r = show_check(&show, e);
 	return r < 0 ? r : other ? READ_TRANSCRIPT_CHANGED : (int)reading.end;
 }
@@ -335,7 +335,6 @@ static int prune_run(const void *options, const char *operand, struct stop *stop
 {
 	struct prune_options o = *(const struct prune_options *)options;
 	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
-	cleanup_text struct text line = { 0 };
 	uint64_t seen = 0, count = 0, bytes = 0;
 	struct show show;
 	int r = transcripts_find(&t, NULL, e);
@@ -355,20 +354,16 @@ static int prune_run(const void *options, const char *operand, struct stop *stop
 		r = o.dry ? 1 : transcripts_remove(&t, f->name, e);
 		count += r > 0;
 		bytes += r > 0 ? f->bytes : 0;
-		text_clear(&line);
-		text_printf(&line, "%s: %s",
-			    r == 0  ? "left, for a run is writing it"
-			    : o.dry ? "would be removed"
-				    : "removed",
-			    f->name);
 		if (r >= 0)
-			show_line(&show, text_string(&line));
+			show_line(&show, "%s: %s",
+				  r == 0  ? "left, for a run is writing it"
+				  : o.dry ? "would be removed"
+					  : "removed",
+				  f->name);
 	}
-	text_clear(&line);
-	text_printf(&line, "%s: %" PRIu64 " of %zu transcripts, %s",
-		    o.dry ? "would be removed" : "removed", count, t.count,
-		    units_say_size(bytes).text);
-	show_line(&show, text_string(&line));
+	show_line(&show, "%s: %" PRIu64 " of %zu transcripts, %s",
+		  o.dry ? "would be removed" : "removed", count, t.count,
+		  units_say_size(bytes).text);
 	return r < 0 ? r : show_check(&show, e);
 }
 

@@ -83,7 +83,7 @@ static void show_usage(struct solve *s)
 		text_count(&line, u->judged, "answer");
 		text_puts(&line, ": estimated from bytes)");
 	}
-	show_note(&s->task.show, text_string(&line));
+	show_note(&s->task.show, "%s", text_string(&line));
 }
 
 /* one terminal for both: what it has shown, it has shown */

@@ -18,7 +18,7 @@
 
 static void note(void *arg, const char *line)
 {
-	show_note(arg, line);
+	show_note(arg, "%s", line);
 }
 
 static int open_model(struct solve *s, struct err *e)

@@ -168,8 +168,8 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 		return 1;
 	v->refused[kind]++;
 	checks_ending(f, ending);
-	show_say(&v->task->show, "%s refused: %s", checks_rows[kind].option,
-		 text_string(ending));
+	show_note(&v->task->show, "%s refused: %s", checks_rows[kind].option,
+		  text_string(ending));
 	return 0;
 }
 

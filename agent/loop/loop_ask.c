@@ -37,7 +37,7 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 
 	if (!done.observations)
 		return 0;
-	show_say(
+	show_note(
 		&l->task->show,
 		"%zu old observations are no longer sent to the model; the conversation is now about %" PRIu64
 		" tokens long",

@@ -106,12 +106,12 @@ void out_show(const struct out *o, struct show *show)
 
 		text_clear(&line);
 		escape_name(&line, name, strlen(name));
-		show_say(show, "left out of /work/out: %s: %s", text_string(&line),
-			 json_text(one, "why"));
+		show_note(show, "left out of /work/out: %s: %s", text_string(&line),
+			  json_text(one, "why"));
 	}
 	if (o->left_count > OUT_LEFT_MAX)
-		show_say(show, "left out of /work/out: %" PRIu64 " more",
-			 o->left_count - OUT_LEFT_MAX);
+		show_note(show, "left out of /work/out: %" PRIu64 " more",
+			  o->left_count - OUT_LEFT_MAX);
 	text_clear(&line);
 	if (o->files)
 		text_printf(&line, "files: %d from /work/out, %s, in %s",
@@ -120,10 +120,10 @@ void out_show(const struct out *o, struct show *show)
 	else
 		text_printf(&line, "files: /work/out was not copied: %s",
 			    text_string(&o->why));
-	show_place(show, text_string(&line));
+	show_place(show, "%s", text_string(&line));
 	if (o->files && o->why.length)
-		show_say(show, "not all of /work/out was copied: %s",
-			 text_string(&o->why));
+		show_note(show, "not all of /work/out was copied: %s",
+			  text_string(&o->why));
 }
 
 void out_close(struct out *o)

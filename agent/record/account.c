@@ -76,7 +76,7 @@ static void show_part(struct show *s, const char *title, const char *words,
 	clip_clear(&clip);
 	clip_add(&clip, words, kept);
 	clip_resume(&clip, total > kept ? total - kept : 0, "", 0);
-	show_note(s, title);
+	show_note(s, "%s", title);
 	show_said_by(s, &clip);
 }
 
@@ -91,7 +91,7 @@ static void show_start(struct show *s, const cJSON *line)
 	for (; word; word = word->next)
 		if (cJSON_IsString(word))
 			text_printf(&head, " %.300s", word->valuestring);
-	show_line(s, text_string(&head));
+	show_line(s, "%s", text_string(&head));
 	show_part(s, "task", task, strlen(task));
 }
 
@@ -110,7 +110,6 @@ static void show_begin(struct show *s, const cJSON *line)
 static void show_ended(struct show *s, const cJSON *line)
 {
 	const char *observation = json_text(line, "observation");
-	cleanup_text struct text verdict = { 0 };
 	uint64_t bytes;
 
 	if (!json_get(line, "verdict")) {
@@ -124,9 +123,8 @@ static void show_ended(struct show *s, const cJSON *line)
 			show_part(s, record_streams[i].words, json_text(stream, "head"),
 				  bytes);
 	}
-	text_printf(&verdict, "ended: %.40s: %.300s", json_text(line, "verdict"),
-		    json_text(line, "words"));
-	show_line(s, text_string(&verdict));
+	show_line(s, "ended: %.40s: %.300s", json_text(line, "verdict"),
+		  json_text(line, "words"));
 	show_refused(s, json_get(line, "violations"),
 		     strcmp(json_text(line, "verdict"), "violation") == 0);
 }
@@ -135,13 +133,11 @@ static void show_end(struct show *s, const cJSON *line)
 {
 	const char *answer = json_text(line, "answer");
 	const char *error = json_text(line, "error");
-	cleanup_text struct text words = { 0 };
 
 	if (*answer)
 		show_answer(s, answer, strlen(answer));
-	text_printf(&words, "outcome: %.40s%s%.300s", json_text(line, "outcome"),
-		    *error ? ": " : "", error);
-	show_line(s, text_string(&words));
+	show_line(s, "outcome: %.40s%s%.300s", json_text(line, "outcome"),
+		  *error ? ": " : "", error);
 }
 
 static const struct event {
@@ -170,7 +166,7 @@ static void show_event(struct show *s, const struct event *event, const cJSON *l
 		text_printf(&words, ": %s%s: %.300s",
 			    cJSON_IsTrue(json_get(line, event->good)) ? "" : "not ",
 			    event->good, json_text(line, event->why));
-	show_line(s, text_string(&words));
+	show_line(s, "%s", text_string(&words));
 }
 
 static int take_event(void *arg, const char *event, const cJSON *line, struct err *e)

@@ -46,8 +46,8 @@ int skills_list(const char *dir, struct session *s, struct show *show,
 		return r;
 	}
 	if (!whole)
-		show_say(show, "skills: the modules in %s cannot be listed: %s", dir,
-			 r < 0 ? why.text : "the jail's Python failed");
+		show_note(show, "skills: the modules in %s cannot be listed: %s", dir,
+			  r < 0 ? why.text : "the jail's Python failed");
 	if (!whole || said.length == 1)
 		return 0;
 	/* what a jail says of the modules is hostile */
