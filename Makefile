@@ -89,9 +89,7 @@ $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
 $(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(wildcard jail/oci/*.c) init/err.c init/io.c $(patsubst %,jail/base/%.c,fd_passing folder json procfs))
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcjson
-$(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/judge/harness.o): $(wildcard agent/*/*.py)
-$(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/pieces.o): agent/repl/pieces.py
-$(foreach d,agent-o unit/agent asan/agent fuzz/o,$(B)/$(d)/agent/repl/complete.o): agent/repl/complete.py
+$(foreach d,agent-o unit/agent asan/agent fuzz/o,$(foreach o,judge/tests judge/checks skills/skills repl/pieces repl/complete,$(B)/$(d)/agent/$(o).o)): $(wildcard agent/*/*.py)
 $(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/mkmanual.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail.1: $(B)/mkmanual jail/manual.mdoc

@@ -8,10 +8,8 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/version.h"
 #include "agent/cmd/commands.h"
-#include "agent/confine/confine.h"
 #include "agent/record/record.h"
 #include "init/io.h"
 

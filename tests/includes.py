@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """includes.py - who may include whom: arrows between rooms, no circle of rooms or many files,
-and what one room alone does
+what one room alone does, and no include of the agent twice
 
 A module is a .c file and its .h file. A room is a folder; one within it is a room of its
 own. Prints what is wrong; exits with 1 if anything is.
@@ -107,10 +107,28 @@ def circles(nodes):
             if a in reach[a]}
 
 
+def twice():
+    """Of the agent: each include of a header that another included one has."""
+    headers = {}
+    for path in subprocess.run(["git", "ls-files", "agent", "init"], text=True, check=True,
+                               stdout=subprocess.PIPE).stdout.split():
+        with open(path, encoding="utf-8") as source:
+            if path.endswith((".c", ".h")):
+                headers[path] = re.findall(r'^#include "(\w+/[\w/]+\.h)"', source.read(), re.M)
+
+    def all_of(path):
+        return {one for name in headers.get(path, ()) for one in {name} | all_of(name)}
+    for path, names in headers.items():
+        for name in names:
+            by = [other for other in names if other != name and name in all_of(other)]
+            if by and path.startswith("agent/") and name != path[:-1] + "h":
+                yield f"{path} includes {name}, which {by[0]} does"
+
+
 def main():
     texts = sources()
     modules = graph(texts)
-    wrong = sorted(arrows(modules)) + list(alone(texts))
+    wrong = sorted(arrows(modules)) + list(alone(texts)) + list(twice())
     wrong += [f"rooms include each other in a circle: {' '.join(sorted(c))}"
               for c in circles(rooms(modules))]
     wrong += [f"{len(c)} files include each other in a circle: {' '.join(sorted(c))}"

@@ -15,11 +15,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agent/base/digest.h"
-#include "agent/base/text.h"
 
 struct chain {
 	uint64_t lines;          /* so far */

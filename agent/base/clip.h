@@ -7,11 +7,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agent/base/chain.h"
-#include "agent/base/text.h"
 
 #define CLIP_HEAD_BYTES 6144
 #define CLIP_TAIL_BYTES 6144

@@ -3,7 +3,7 @@
  * digest.c - SHA-256: see digest.h
  */
 #include <errno.h>
-#include <stdio.h>
+#include <nettle/base16.h>
 #include <unistd.h>
 
 #include "agent/base/digest.h"
@@ -13,8 +13,8 @@ void digest_hex(struct sha256_ctx *sum, char hex[DIGEST_HEX])
 	uint8_t digest[SHA256_DIGEST_SIZE];
 
 	sha256_digest(sum, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	base16_encode_update(hex, sizeof(digest), digest);
+	hex[DIGEST_HEX - 1] = '\0';
 }
 
 void digest_bytes(const void *bytes, size_t length, char hex[DIGEST_HEX])

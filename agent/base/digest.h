@@ -8,8 +8,6 @@
 #pragma once
 
 #include <nettle/sha2.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "agent/base/stop.h"
 

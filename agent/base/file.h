@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "agent/base/text.h"
-#include "init/err.h"
 
 /**
  * file_look() - Open a regular file or a folder for reading, and nothing else

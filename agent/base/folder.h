@@ -8,12 +8,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "agent/base/secret.h"
 #include "agent/base/text.h"
-#include "init/err.h"
 
 struct folder {
 	int fd;           /* O_PATH; -1 for none */

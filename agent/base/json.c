@@ -8,6 +8,7 @@
 
 #include "agent/base/json.h"
 #include "agent/base/memory.h"
+#include "agent/base/utf8.h"
 
 #define ESCAPE 6         /* bytes of \uXXXX */
 #define HIGH (0xd8 >> 2) /* the upper six bits of the halves of a surrogate pair */
@@ -105,6 +106,45 @@ void json_print(const cJSON *value, struct text *out)
 	else
 		out->failed = E2BIG;
 	cJSON_free(printed);
+}
+
+cJSON *json_mended(const char *bytes, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+
+	utf8_mend(&text, bytes, length);
+	return cJSON_CreateString(text_string(&text));
+}
+
+void json_add_item(cJSON *object, const char *name, cJSON *value)
+{
+	(void)cJSON_AddItemToObject(object, name, value);
+}
+
+void json_add_bool(cJSON *object, const char *name, bool value)
+{
+	json_add_item(object, name, cJSON_CreateBool(value));
+}
+
+void json_add_string(cJSON *object, const char *name, const char *value)
+{
+	json_add_item(object, name,
+		      value ? json_mended(value, strlen(value)) : cJSON_CreateNull());
+}
+
+void json_add_text(cJSON *object, const char *name, const struct text *value)
+{
+	json_add_item(object, name, json_mended(text_string(value), value->length));
+}
+
+void json_add_int(cJSON *object, const char *name, int value)
+{
+	json_add_item(object, name, cJSON_CreateNumber(value));
+}
+
+void json_add_count(cJSON *object, const char *name, uint64_t value)
+{
+	json_add_item(object, name, cJSON_CreateNumber((double)value));
 }
 
 cJSON *json_append(cJSON *list)

@@ -6,15 +6,12 @@
  * cJSON answers NULL where memory ran out, and its next function takes that NULL and does
  * nothing: a record would lack a member, and nobody would notice. json_memory() gives it
  * memory that never runs out, or the process ends (memory.h). So cJSON_Create*() and
- * cJSON_Add*() cannot fail where their arguments are right, and `(void)` before them is
- * all that there is to say.
+ * cJSON_Add*() cannot fail where their arguments are right.
  */
 #pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "agent/base/text.h"
 
@@ -57,6 +54,34 @@ void json_free(cJSON **value);
  * may be: @out->failed.
  */
 void json_print(const cJSON *value, struct text *out);
+
+/**
+ * json_add() - Add a member
+ * @value:	A string, mended to UTF-8, or NULL for null; a text, likewise; a whole number;
+ *		a bool; or an item, which is taken over
+ *
+ * true and a comparison are no bool but an int: they need a variable, or a cast.
+ */
+#define json_add(object, name, value)                                                    \
+	_Generic((value),                                                                \
+		bool: json_add_bool,                                                     \
+		char *: json_add_string,                                                 \
+		const char *: json_add_string,                                           \
+		struct text *: json_add_text,                                            \
+		const struct text *: json_add_text,                                      \
+		cJSON *: json_add_item,                                                  \
+		int: json_add_int,                                                       \
+		default: json_add_count)(object, name, value)
+
+void json_add_bool(cJSON *object, const char *name, bool value);
+void json_add_string(cJSON *object, const char *name, const char *value);
+void json_add_text(cJSON *object, const char *name, const struct text *value);
+void json_add_item(cJSON *object, const char *name, cJSON *value);
+void json_add_int(cJSON *object, const char *name, int value);
+void json_add_count(cJSON *object, const char *name, uint64_t value);
+
+/** json_mended() - Bytes as a string, mended to UTF-8; the caller's */
+cJSON *json_mended(const char *bytes, size_t length);
 
 /** json_append() - Add a new object to a list; it is the list's */
 cJSON *json_append(cJSON *list);

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdint.h>
+#include <nettle/base16.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,8 @@ int secret_nonce(char hex[SECRET_NONCE_HEX], struct err *e)
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return err_set(e, errno, "getrandom");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	base16_encode_update(hex, sizeof(bytes), bytes);
+	hex[SECRET_NONCE_HEX - 1] = '\0';
 	return 0;
 }
 

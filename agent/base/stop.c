@@ -63,7 +63,8 @@ int stop_wait(struct stop *s, int fd, short events, uint64_t until_ms)
 	};
 
 	while (!stop_came(s)) {
-		(void)poll(p, 2, units_poll_ms(until_ms));
+		if (poll(p, 2, units_poll_ms(until_ms)) < 0 && errno != EINTR)
+			return -errno;
 		if (p[0].revents)
 			return 0;
 		if (units_left_ms(until_ms) == 0)

@@ -10,11 +10,8 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "agent/base/text.h"
-#include "init/err.h"
 
 struct stop {
 	bool printed;    /* stop_print() was called: stdout has what it is to have */
@@ -47,7 +44,7 @@ bool stop_came(struct stop *s);
  * @fd:		-1 for none
  * @until_ms:	On units_now_ms()'s clock; UINT64_MAX for no end
  *
- * Return: 0, -EINTR where a signal came, or -ETIMEDOUT
+ * Return: 0, -EINTR where a signal came, -ETIMEDOUT, or -errno of poll(2)
  */
 int stop_wait(struct stop *s, int fd, short events, uint64_t until_ms);
 

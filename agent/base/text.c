@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <nettle/base64.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

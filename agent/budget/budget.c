@@ -7,13 +7,35 @@
 #include <stdio.h>
 
 #include "agent/base/file.h"
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/budget/budget.h"
 
 #define FILE_MAX ((size_t)1 << 20)
 #define DOLLARS_MAX 1e6 /* for a million tokens */
 #define PICO_PER_MILLIONTH 1e6
+
+#define LIMIT(kind, index) OPT_ROW(LIMITS, kind, struct budget_options, limit[index])
+
+const struct opt budget_opts[] = {
+	{ "steps", "NUMBER", "10", "Steps that the model may take.",
+	  LIMIT(COUNT, BUDGET_STEPS), .common = true, .min = 1, .max = 1000 },
+	{ "wall-time", "TIME", "10m", "End the task after this much time.",
+	  LIMIT(TIME, BUDGET_WALL_MS), .common = true, .min = 100, .max = 24 * HOUR_MS },
+	{ "total-cpu-time", "TIME", NULL, "CPU time of all steps together.",
+	  LIMIT(TIME, BUDGET_CPU_MS), .min = 100, .max = 24 * HOUR_MS },
+	{ "total-output", "SIZE", NULL, "Bytes that all steps together may print.",
+	  LIMIT(SIZE, BUDGET_OUTPUT_BYTES), .min = 1, .max = UINT64_MAX / 2 },
+	{ "total-tokens", "NUMBER", NULL,
+	  "Tokens of all requests and replies together, as the server counts them; where it does not, they are estimated from bytes.",
+	  LIMIT(COUNT, BUDGET_TOKENS), .min = 1, .max = 1000000000000 },
+	{ "total-cost", "DOLLARS", NULL,
+	  "Dollars that all requests may cost; needs --prices.",
+	  LIMIT(MONEY, BUDGET_COST_PICO), .common = true, .max = UINT64_MAX },
+	{ "prices", "FILE", NULL,
+	  "A JSON file of prices, in dollars for a million tokens: {\"MODEL\": {\"input\": 2.5, \"output\": 10}}; \"*\" stands for any other model. \"cached\" and \"cache_write\" are for tokens of a server's cache, which else cost what input does.",
+	  OPT_COMMON(LIMITS, TEXT, struct budget_options, prices) },
+	{ .name = NULL },
+};
 
 /* what is left of the wall clock: no finer than a plan needs */
 static struct said say_rest(uint64_t ms)
@@ -253,9 +275,12 @@ void budget_tell(const struct budget *b, struct text *out)
 			kinds[ended].what);
 }
 
-static double number(enum budget_kind kind, uint64_t n)
+static cJSON *number(enum budget_kind kind, uint64_t n)
 {
-	return kind == BUDGET_COST_PICO ? (double)n / 1e12 : (double)n;
+	return n == BUDGET_NONE
+		       ? cJSON_CreateNull()
+		       : cJSON_CreateNumber((double)n /
+					    (kind == BUDGET_COST_PICO ? 1e12 : 1));
 }
 
 cJSON *budget_json(const struct budget *b)
@@ -268,12 +293,8 @@ cJSON *budget_json(const struct budget *b)
 		if (kind == BUDGET_COST_PICO && !b->priced)
 			continue; /* nobody knows */
 		one = cJSON_AddObjectToObject(o, kinds[kind].json);
-		(void)cJSON_AddNumberToObject(one, "used", number(kind, used(b, kind)));
-		(void)cJSON_AddItemToObject(
-			one, "limit",
-			b->limit[kind] == BUDGET_NONE
-				? cJSON_CreateNull()
-				: cJSON_CreateNumber(number(kind, b->limit[kind])));
+		json_add(one, "used", number(kind, used(b, kind)));
+		json_add(one, "limit", number(kind, b->limit[kind]));
 	}
 	return o;
 }

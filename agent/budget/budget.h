@@ -11,14 +11,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "agent/base/text.h"
-#include "agent/cli/options.h"
 #include "agent/model/model.h"
-#include "agent/session/jail_opts.h"
 #include "agent/session/session.h"
 
 #define BUDGET_NONE UINT64_MAX /* no limit */
@@ -120,37 +113,4 @@ void budget_words(const struct budget *b, enum budget_kind kind, struct text *ou
 /** budget_json() - Limits that there are, and all that was used */
 cJSON *budget_json(const struct budget *b);
 
-/* rows of a command's table, for a struct with a struct budget_options named budget */
-#define BUDGET_OPTS(type)                                                                \
-	OPT_NUMBER("steps", "NUMBER", "10", "Steps that the model may take.", 1, 1000,   \
-		   OPT_COMMON(LIMITS, COUNT, type, budget.limit[BUDGET_STEPS])),         \
-		OPT_NUMBER(                                                              \
-			"wall-time", "TIME", "10m",                                      \
-			"End the task after this much time.", 100, 24 * HOUR_MS,         \
-			OPT_COMMON(LIMITS, TIME, type, budget.limit[BUDGET_WALL_MS])),   \
-		OPT_NUMBER("total-cpu-time", "TIME", NULL,                               \
-			   "CPU time of all steps together.", 100, 24 * HOUR_MS,         \
-			   OPT_ROW(LIMITS, TIME, type, budget.limit[BUDGET_CPU_MS])),    \
-		OPT_NUMBER(                                                              \
-			"total-output", "SIZE", NULL,                                    \
-			"Bytes that all steps together may print.", 1, UINT64_MAX / 2,   \
-			OPT_ROW(LIMITS, SIZE, type, budget.limit[BUDGET_OUTPUT_BYTES])), \
-		OPT_NUMBER("total-tokens", "NUMBER", NULL,                               \
-			   "Tokens of all requests and replies together, as "            \
-			   "the server counts them; where it does not, they "            \
-			   "are estimated from bytes.",                                  \
-			   1, 1000000000000,                                             \
-			   OPT_ROW(LIMITS, COUNT, type, budget.limit[BUDGET_TOKENS])),   \
-		OPT_NUMBER("total-cost", "DOLLARS", NULL,                                \
-			   "Dollars that all requests may cost; needs --prices.", 0,     \
-			   UINT64_MAX,                                                   \
-			   OPT_COMMON(LIMITS, MONEY, type,                               \
-				      budget.limit[BUDGET_COST_PICO])),                  \
-	{                                                                                \
-		"prices", "FILE", NULL,                                                  \
-			"A JSON file of prices, in dollars for a million tokens: "       \
-			"{\"MODEL\": {\"input\": 2.5, \"output\": 10}}; \"*\" stands "   \
-			"for any other model. \"cached\" and \"cache_write\" are for "   \
-			"tokens of a server's cache, which else cost what input does.",  \
-			OPT_COMMON(LIMITS, TEXT, type, budget.prices)                    \
-	}
+extern const struct opt budget_opts[]; /* of a struct budget_options */

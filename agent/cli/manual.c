@@ -82,11 +82,9 @@ static void help_option(const struct opt *o, struct text *out)
 
 static bool few(const struct command *cmd)
 {
-	size_t rows = 0;
+	struct opt o;
 
-	while (cmd->opts[rows].name)
-		rows++;
-	return rows <= HELP_FEW;
+	return !options_row(cmd, HELP_FEW, &o);
 }
 
 static void synopsis(const struct command *cmd, struct text *out)
@@ -106,14 +104,15 @@ static void help(const struct command *cmd, bool all, struct text *out)
 	wrap(out, text_string(&about), 0);
 	for (enum opt_group g = 1; g < OPT_GROUPS; g++) {
 		const char *heading = headings[g];
+		struct opt o;
 
-		for (const struct opt *o = cmd->opts; o->name; o++) {
-			if (o->group != g || !(all || o->common))
+		for (size_t i = 0; options_row(cmd, i, &o); i++) {
+			if (o.group != g || !(all || o.common))
 				continue;
 			if (heading)
 				text_printf(out, "\n%s:\n", heading);
 			heading = NULL;
-			help_option(o, out);
+			help_option(&o, out);
 		}
 	}
 }
@@ -184,7 +183,7 @@ static const struct {
 	{ "EXIT STATUS",
 	  "Each COMMAND section above ends with the exit statuses of that command.\n" },
 	{ "EXAMPLES",
-	  "Ask a model on a server about a file:\n  export ANTHROPIC_API_KEY=...\n  stepjail-agent solve 'Which month had the most rain?' \\\n      --file weather.csv --model anthropic --model-name NAME\n\nThe same with pandas, and with pictures copied to the folder results:\n  stepjail-agent solve 'Plot the rain of each month.' --rootfs data \\\n      --file weather.csv --out results --model anthropic --model-name NAME\n\nLet cases decide whether the answer is right, with a model on this host:\n  stepjail-agent solve 'Write roman.py.' --mode tests --tests roman.jsonl \\\n      --model ollama --model-name NAME\n\nWork at a prompt; run a script, each statement a step:\n  stepjail-agent repl\n  stepjail-agent repl < script.py\n\nSee what ran, and run it again:\n  stepjail-agent transcripts list\n  stepjail-agent transcripts show NAME\n  stepjail-agent replay NAME\n" },
+	  "Ask a model on a server about a file:\n  export ANTHROPIC_API_KEY=...\n  stepjail-agent solve 'Which month had the most rain?' \\\n      --file weather.csv --model anthropic --model-name NAME\n\nThe same with pandas, and with pictures copied to the folder results:\n  stepjail-agent solve 'Plot the rain of each month.' --rootfs data \\\n      --file weather.csv --out results --model anthropic --model-name NAME\n\nLet cases decide whether the answer is right, with a model on this host:\n  stepjail-agent solve 'Write roman.py.' --tests roman.jsonl \\\n      --model ollama --model-name NAME\n\nWork at a prompt; run a script, each statement a step:\n  stepjail-agent repl\n  stepjail-agent repl < script.py\n\nSee what ran, and run it again:\n  stepjail-agent transcripts list\n  stepjail-agent transcripts show NAME\n  stepjail-agent replay NAME\n" },
 	{ "FILES",
 	  "$XDG_STATE_HOME/stepjail/transcripts, ~/.local/state/stepjail/transcripts\n  Transcripts of solve and repl, where --transcript names no other file.\n  FILE.shown beside a transcript FILE holds what its steps have shown.\n$XDG_STATE_HOME/stepjail/history, ~/.local/state/stepjail/history\n  Lines that were typed in repl.\n/etc/stepjail/defaults, ~/.config/stepjail/defaults\n  Options for all jails, those of the agent included: see stepjail(1).\n" },
 	{ "ENVIRONMENT",

@@ -3,8 +3,6 @@
  * options.c - arguments into a command's struct: see options.h
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/units.h"
@@ -93,12 +91,28 @@ static int set(const struct opt *o, const char *value, void *at, struct err *e)
 	}
 }
 
-static const struct opt *find(const struct command *cmd, const char *name, size_t length)
+bool options_row(const struct command *cmd, size_t number, struct opt *o)
 {
-	for (const struct opt *o = cmd->opts; o->name; o++)
-		if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
-			return o;
-	return NULL;
+	for (const struct opt_part *p = cmd->parts; p && p->rows; p++)
+		for (const struct opt *row = p->rows; row->name; row++)
+			if (number-- == 0) {
+				*o = *row;
+				o->offset += p->at;
+				return true;
+			}
+	return false;
+}
+
+/* its number; that behind the last where there is none */
+static size_t find(const struct command *cmd, const char *name, size_t length,
+		   struct opt *o)
+{
+	size_t i = 0;
+
+	while (options_row(cmd, i, o) &&
+	       (strlen(o->name) != length || strncmp(o->name, name, length) != 0))
+		i++;
+	return i;
 }
 
 /* a word behind an option that may stand alone, which belongs to it */
@@ -115,15 +129,17 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 	const char *name = argv[0] + 2;
 	const char *equals = strchr(name, '=');
 	size_t length = equals ? (size_t)(equals - name) : strlen(name);
-	const struct opt *o = argv[0][1] == '-' ? find(cmd, name, length) : NULL;
+	struct opt row;
+	const struct opt *o = &row;
+	size_t number = find(cmd, name, length, &row);
 
-	if (!o)
+	if (argv[0][1] != '-' || !options_row(cmd, number, &row))
 		return err_say(e, EINVAL,
 			       "%.80s: no such option; see stepjail-agent %s --help",
 			       argv[0], cmd->name);
-	if (given[o - cmd->opts] && o->kind != OPT_LIST)
+	if (given[number] && o->kind != OPT_LIST)
 		return err_say(e, EINVAL, "--%s: given twice", o->name);
-	given[o - cmd->opts] = true;
+	given[number] = true;
 
 	/* one that may stand alone means yes */
 	bool alone = !equals && (o->kind == OPT_FLAG || (o->arg && o->arg[0] == '[')) &&
@@ -151,9 +167,9 @@ static int check_company(const struct command *cmd, const struct opt *o,
 	const char *const *with = o->with;
 
 	for (size_t i = 0; with[i]; i++) {
-		const struct opt *other = find(cmd, with[i], strlen(with[i]));
+		struct opt other;
 
-		if (other && given[other - cmd->opts])
+		if (given[find(cmd, with[i], strlen(with[i]), &other)])
 			return 0;
 		text_printf(&all, "%s--%s", i ? " or " : "", with[i]);
 	}
@@ -166,13 +182,15 @@ static int check_company(const struct command *cmd, const struct opt *o,
 static int complete(const struct command *cmd, void *into, const bool *given,
 		    struct err *e)
 {
-	for (const struct opt *o = cmd->opts; o->name; o++) {
+	struct opt o;
+
+	for (size_t i = 0; options_row(cmd, i, &o); i++) {
 		int r = 0;
 
-		if (given[o - cmd->opts])
-			r = check_company(cmd, o, given, e);
-		else if (o->preset)
-			r = set(o, o->preset, (char *)into + o->offset, e);
+		if (given[i])
+			r = check_company(cmd, &o, given, e);
+		else if (o.preset)
+			r = set(&o, o.preset, (char *)into + o.offset, e);
 		if (r < 0)
 			return r;
 	}
@@ -192,7 +210,7 @@ static enum opt_help asked_help(char *const *argv)
 int options_parse(const struct command *cmd, char *const *argv, void *into,
 		  const char **operand, enum opt_help *help, struct err *e)
 {
-	bool given[OPT_ROWS_MAX] = { false };
+	bool given[OPT_ROWS_MAX + 1] = { false };
 	bool only_operands = false;
 
 	*operand = NULL;

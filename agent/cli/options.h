@@ -8,13 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agent/base/stop.h"
-#include "agent/base/text.h"
-#include "init/err.h"
 
 #define OPT_LIST_MAX 256
 #define OPT_ROWS_MAX 100
@@ -62,7 +56,7 @@ struct opt {
 	enum opt_kind kind;
 	enum opt_group group;
 	bool common;            /* shown without "all"; see options_help() */
-	size_t offset;          /* in the command's struct */
+	size_t offset;          /* in the struct of its part */
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
 	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
 	const char *hint;       /* OPT_CHOICE: ends the line about a value that is none */
@@ -76,17 +70,21 @@ struct opt {
 #define OPT_COMMON(group_, kind_, type, field)                                           \
 	.common = true, OPT_ROW(group_, kind_, type, field)
 
-/* a row whose number has bounds; behind them, OPT_ROW or OPT_COMMON and further fields */
-#define OPT_NUMBER(name_, arg_, preset_, help_, min_, max_, ...)                         \
-	{                                                                                \
-		.name = name_, .arg = arg_, .preset = preset_, .help = help_,            \
-		.min = min_, .max = max_, __VA_ARGS__                                    \
-	}
+/* rows for a struct that stands at @at in the command's */
+struct opt_part {
+	const struct opt *rows; /* ends with a row without a name */
+	size_t at;
+};
 
-/* below every table of rows: options_parse() keeps a mark for each of them */
-#define OPT_ROWS_FIT(table)                                                              \
-	_Static_assert(sizeof(table) / sizeof((table)[0]) <= OPT_ROWS_MAX,               \
-		       "raise OPT_ROWS_MAX")
+/* of a struct command; ends with a part without rows */
+#define OPT_PARTS(...)                                                                   \
+	.parts = (const struct opt_part[])                                               \
+	{                                                                                \
+		__VA_ARGS__,                                                             \
+		{                                                                        \
+			NULL, 0                                                          \
+		}                                                                        \
+	}
 
 struct exit_row {
 	const char *status; /* NULL behind the last row */
@@ -97,9 +95,9 @@ struct command {
 	const char *name;
 	const char *
 		operand; /* as help shows it: "TASK"; "[FILE]": may be left out; NULL for none */
-	const char *summary;    /* one line */
-	const char *about;      /* paragraphs for help and man page, parted by "\n\n" */
-	const struct opt *opts; /* ends with a row without a name */
+	const char *summary; /* one line */
+	const char *about;   /* paragraphs for help and man page, parted by "\n\n" */
+	const struct opt_part *parts; /* OPT_PARTS(); NULL: no options */
 	const struct exit_row *exits; /* its own; NULL where there is only success */
 	size_t opts_bytes;            /* size of the struct that they fill */
 	/* an exit status, or -errno with *e filled; options and operand are checked */
@@ -119,6 +117,14 @@ struct command {
  */
 int options_parse(const struct command *cmd, char *const *argv, void *into,
 		  const char **operand, enum opt_help *help, struct err *e);
+
+/**
+ * options_row() - An option of a command, by number, as parser and help have them
+ * @o:		Gets the row, its @offset that in the command's struct
+ *
+ * Return: false behind the last
+ */
+bool options_row(const struct command *cmd, size_t number, struct opt *o);
 
 /**
  * options_help() - Add a command's --help text

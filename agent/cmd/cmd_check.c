@@ -3,11 +3,9 @@
  * cmd_check.c - stepjail-agent check: confine this process, and a model client, and
  * show what the kernel says
  */
-#include <cjson/cJSON.h>
 
 #include "agent/cmd/commands.h"
 #include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
 #include "init/io.h"
 
 struct check_options {
@@ -21,10 +19,8 @@ static const struct opt opts[] = {
 	{ "base-url", "URL", NULL,
 	  "Show the model client for this server as well, as solve would start it.",
 	  ROW(MODEL, TEXT, base_url) },
-	CONFINE_OPT(struct check_options),
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(opts);
 
 /* as solve does it, without a broker */
 static int check_run(const void *options, const char *operand, struct stop *stop,
@@ -60,11 +56,12 @@ const struct command command_check = {
 	.name = "check",
 	.summary = "Show what the agent itself is confined to on this host, as JSON.",
 	.about =
-		"Before the agent hears the first byte of a model or a jail, it gives up all rights that it no longer needs. It can execute no program, start no process and make no socket; it can trace nothing, and signal only its stepjails; it has no capability and dumps no core. With a scripted model it can open no file. With repl it can read files for :put, but none below /proc, /sys and /dev, and make new ones for :get, below the folder that it was started in. With solve --skills DIR it can make, rename and remove files in DIR.\n\n"
+		"Before the agent hears the first byte of a model or a jail, it gives up all rights that it no longer needs. It can execute no program, start no process and make no socket; it can trace nothing, and signal only its stepjails; it has no capability and dumps no core. With a scripted model it can open no file. With repl it can read files for :put, but none below /proc, /sys and /dev, and make new ones for :get, below the folder that it was started in.\n\n"
 		"Another process, the model client, talks to the model's server. It alone has the key and the network. The agent gives it the bodies of requests; address, path and headers are fixed when it starts. It can open the certificates and, where the server is a name, the files of name resolution. It can connect by TCP to the server's port only (and to a proxy's, and to 53 for long answers of DNS). It can start and signal no process. What confines it is shown as client, which is null without --base-url.\n\n"
 		"Landlock confines files and ports; ports need Linux 6.7. What this kernel lacks is listed in not_enforced. With --require-confinement it is an error (exit status 125), here as in the other commands.\n\n"
-		"A third process, the broker, starts stepjail. It has no key, and knows only command lines that were fixed when it started: of a session, of each check, and of a trial of functions to be saved.",
-	.opts = opts,
+		"A third process, the broker, starts stepjail. It has no key, and knows only the command line that was fixed when it started.",
+	OPT_PARTS({ opts, 0 },
+		  { confine_opts, offsetof(struct check_options, require_confinement) }),
 	.opts_bytes = sizeof(struct check_options),
 	.run = check_run,
 };

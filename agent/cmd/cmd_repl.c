@@ -14,8 +14,6 @@
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "agent/repl/repl.h"
-#include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
 #include "init/io.h"
 
 struct repl_options {
@@ -29,22 +27,19 @@ struct repl_options {
 };
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct repl_options, field)
+#define PART(rows, field)                                                                \
+	{                                                                                \
+		rows, offsetof(struct repl_options, field)                               \
+	}
 
 static const struct opt opts[] = {
-	JAIL_OPTS(struct repl_options),
-	OUT_OPTS(struct repl_options),
-	TRANSCRIPT_OPT(struct repl_options),
-	CONFINE_OPT(struct repl_options),
 	{ "no-history", NULL, NULL, "Neither read nor write the history of typed lines.",
 	  ROW(RESULTS, FLAG, no_history) },
 	{ "keep-going", NULL, NULL,
 	  "Go on with a script behind a step or a command that failed.",
 	  ROW(RESULTS, FLAG, keep_going) },
-	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
-	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(opts);
 
 static void repl_free(struct repl **where)
 {
@@ -79,10 +74,10 @@ static int begin_transcript(struct repl *r, int s, struct err *e)
 	if (!r->given)
 		return s;
 	line = cJSON_CreateObject();
-	(void)cJSON_AddStringToObject(line, "command", "repl");
+	json_add(line, "command", "repl");
 	record_origin(line);
-	(void)cJSON_AddItemToObject(line, "confinement", confined_json(&r->confined));
-	(void)cJSON_AddItemToObject(line, "inputs", r->given);
+	json_add(line, "confinement", confined_json(&r->confined));
+	json_add(line, "inputs", r->given);
 	r->given = NULL;
 	return add_line(r, s, "start", line, e);
 }
@@ -92,14 +87,11 @@ static int end_transcript(struct repl *r, int s, struct err *e)
 {
 	cJSON *line = cJSON_CreateObject();
 
-	(void)cJSON_AddStringToObject(line, "outcome",
-				      s >= 0        ? "ended"
-				      : s == -EINTR ? "stopped"
-						    : "failed");
+	json_add(line, "outcome", s >= 0 ? "ended" : s == -EINTR ? "stopped" : "failed");
 	if (s >= 0)
-		(void)cJSON_AddNumberToObject(line, "status", s);
+		json_add(line, "status", s);
 	else
-		record_string(line, "error", e->text, strlen(e->text));
+		json_add(line, "error", e->text);
 	out_record(&r->collected, line);
 	s = add_line(r, s, "end", line, e);
 	/* a script's stderr is its own, but for what its caller cannot know */
@@ -113,7 +105,6 @@ static int open_files(struct repl *r, const struct repl_options *o, struct stop 
 		      struct err *e)
 {
 	char name[INPUT_FILE_NAME_BYTES];
-	int s;
 
 	for (size_t i = 0; i < o->jail.files.count; i++)
 		if (input_file_is_stream(o->jail.files.items[i], name) &&
@@ -121,10 +112,9 @@ static int open_files(struct repl *r, const struct repl_options *o, struct stop 
 			return err_say(
 				e, EINVAL,
 				"--file: stdin is what repl reads its lines from; give a file or another pipe");
-	s = jail_binds_make(&o->jail, NULL, stop, &r->binds, e);
-	if (s == 0)
-		s = out_open(&r->collected, &o->out, &r->binds, &r->confined.policy, e);
-	return s;
+	if (jail_binds_make(&o->jail, NULL, stop, &r->binds, e) < 0)
+		return -e->errnum;
+	return out_open(&r->collected, &o->out, &r->binds, &r->confined.policy, e);
 }
 
 /* what a person at a prompt needs: to read any file (:put), and to make new ones below
@@ -146,37 +136,35 @@ static int plan_prompt(struct confine_policy *p, bool edit, struct err *e)
 static int start(struct repl *r, const struct repl_options *o, struct stop *stop,
 		 struct err *e)
 {
-	int s = open_files(r, o, stop, e);
+	int s;
 
+	if (open_files(r, o, stop, e) < 0 ||
+	    lines_open(&r->lines, !o->no_history, stop, e) < 0)
+		return -e->errnum;
 	r->plan = (struct session_plan){ .jail = &o->jail,
 					 .binds = &r->binds,
 					 .output_limit = SESSION_REPL_OUTPUT,
 					 .deadline_ms = UINT64_MAX,
+					 .interactive = r->lines.edit != NULL,
 					 .heard = repl_heard,
 					 .heard_arg = r };
-	if (s == 0)
-		s = lines_open(&r->lines, !o->no_history, stop, e);
-	if (s < 0)
-		return s;
 	r->lines.complete = repl_complete;
 	r->lines.complete_arg = r;
-	r->plan.interactive = r->lines.edit != NULL;
 	r->keep_going = o->keep_going || isatty(STDIN_FILENO);
-	s = transcript_open(&r->transcript, o->transcript, "repl", e);
-	if (s == 0 && r->transcript.fd >= 0) {
+	if (transcript_open(&r->transcript, o->transcript, "repl", e) < 0)
+		return -e->errnum;
+	if (r->transcript.fd >= 0) {
 		r->given = inputs_record(&o->jail, &r->binds, false, stop, e);
-		s = r->given ? 0 : -e->errnum;
+		if (!r->given)
+			return -e->errnum;
 	}
-	if (s == 0)
-		s = shown_plan(&r->shown, &r->collected.folder, &r->transcript,
-			       &r->confined.policy, e);
+	if (shown_plan(&r->shown, &r->collected.folder, &r->transcript,
+		       &r->confined.policy, e) < 0)
+		return -e->errnum;
 	r->confined.broker.tidy = text_string(&r->shown.folder.path);
-	if (s == 0)
-		s = confined_serve(&r->confined, &r->plan, stop, e);
-	if (s == 0)
-		s = plan_prompt(&r->confined.policy, r->plan.interactive, e);
-	if (s < 0)
-		return s;
+	if (confined_serve(&r->confined, &r->plan, stop, e) < 0 ||
+	    plan_prompt(&r->confined.policy, r->plan.interactive, e) < 0)
+		return -e->errnum;
 	s = confined_go(&r->confined, stop, e);
 	/* confined or not: what it was is in the record */
 	s = begin_transcript(r, s, e);
@@ -259,7 +247,9 @@ const struct command command_repl = {
 		"FILE is a script; so is stdin without a terminal, or with -: no prompt, and statements end where the next one begins. A script ends at the first step or command that fails, unless --keep-going is given; its exit status is that of the last one that failed: 1 for an exception, 124 for the time limit, 128+n for signal n. exit(N) leaves with status N, at a prompt too.\n\n"
 		"What the code prints goes to stdout and stderr as it comes, control characters escaped. It can look like the agent's own lines, which go to stderr.",
 	.exits = exits,
-	.opts = opts,
+	OPT_PARTS(PART(jail_opts, jail), PART(out_opts, out), PART(pass_opts, jail),
+		  PART(host_opts, jail), { opts, 0 }, PART(transcript_opts, transcript),
+		  PART(confine_opts, require_confinement), PART(color_opts, color)),
 	.opts_bytes = sizeof(struct repl_options),
 	.run = repl_main,
 };

@@ -23,6 +23,10 @@ struct replay_options {
 };
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct replay_options, field)
+#define PART(rows, field)                                                                \
+	{                                                                                \
+		rows, offsetof(struct replay_options, field)                             \
+	}
 
 static const struct opt opts[] = {
 	{ "file", "PATH", NULL,
@@ -33,13 +37,8 @@ static const struct opt opts[] = {
 	  ROW(TASK, TEXT, skills) },
 	{ "rootfs", "NAME|DIR", NULL, "Use this root tree in place of the recorded one.",
 	  ROW(TASK, TEXT, jail.rootfs) },
-	HOST_OPTS(struct replay_options),
-	CONFINE_OPT(struct replay_options),
-	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
-	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(opts);
 
 static void end(struct replay **where)
 {
@@ -55,8 +54,8 @@ static int read_twice(struct replay *r, const char *path, int fd,
 	int s = peek_run(fd, path, r->stop, &r->start, e);
 
 	if (s == 0)
-		s = r->start.format ? replay_start(r, e)
-				    : confined_go(&r->confined, r->stop, e);
+		s = r->start.jail.rootfs ? replay_start(r, e)
+					 : confined_go(&r->confined, r->stop, e);
 	if (s == 0)
 		s = read_transcript_run(fd, replay_take, r, reading, e);
 	if (s == 0 && reading->end == READ_TRANSCRIPT_CHANGED)
@@ -74,7 +73,7 @@ static int say_end(struct replay *r, const struct read_transcript *reading,
 
 	if (reading->end == READ_TRANSCRIPT_CUT) {
 		read_transcript_words(reading, path, &line);
-		show_note(&r->show, text_string(&line));
+		show_note(&r->show, "%s", text_string(&line));
 	}
 	if (r->pending)
 		show_note(
@@ -90,7 +89,7 @@ static int say_end(struct replay *r, const struct read_transcript *reading,
 	if (r->skipped + r->pending)
 		text_printf(&line, ", but %" PRIu64 " cut off and not compared",
 			    r->skipped + r->pending);
-	show_line(&r->show, text_string(&line));
+	show_line(&r->show, "%s", text_string(&line));
 	if (show_check(&r->show, e) < 0)
 		return -e->errnum;
 	return r->differ ? 1 : (int)reading->end;
@@ -132,7 +131,8 @@ const struct command command_replay = {
 		"Compared are each step's verdict, state, exit status, signal and violation, every byte that it printed, and the root tree. Times, memory and ids are not compared. Output that holds times, pids, addresses or the order of a set differs by nature.\n\n"
 		"A recorded file (--file, :put) is used only if it still has its recorded digest; --file gives another one. A folder of functions (solve --skills) must be given by --skills; if it has changed, that is a difference. A step that was cut off, by a signal, by somebody at the prompt, by the time of the whole task or by a failure of stepjail, is not compared, and the last line counts such steps.",
 	.exits = exits,
-	.opts = opts,
+	OPT_PARTS({ opts, 0 }, PART(host_opts, jail),
+		  PART(confine_opts, require_confinement), PART(color_opts, color)),
 	.opts_bytes = sizeof(struct replay_options),
 	.run = replay_run,
 };

@@ -9,8 +9,13 @@
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
 #include "agent/cmd/solve.h"
+#include "agent/skills/skills.h"
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct solve_options, field)
+#define PART(rows, field)                                                                \
+	{                                                                                \
+		rows, offsetof(struct solve_options, field)                              \
+	}
 #define COMMON(group, kind, field) OPT_COMMON(group, kind, struct solve_options, field)
 
 static const struct opt opts[] = {
@@ -46,32 +51,25 @@ static const struct opt opts[] = {
 	{ "header-file", "FILE", NULL,
 	  "Send each line of this file, \"Name: value\", as one more header of each request.",
 	  ROW(MODEL, TEXT, plan.header_file) },
-	BUDGET_OPTS(struct solve_options),
 	{ "stateless", NULL, NULL,
 	  "Run each step in a fresh jail; nothing is kept from step to step.",
 	  ROW(JAIL, FLAG, stateless) },
-	MODE_OPTS(struct solve_options),
-	JAIL_OPTS(struct solve_options),
-	CHECKS_OPTS(struct solve_options),
+	{ "tests", "FILE", NULL,
+	  "The answer counts when the tests in this file pass in a fresh jail: unittest, pytest with --rootfs data, or plain cases (.json, .jsonl), which the model cannot read. May be given again.",
+	  COMMON(JUDGING, LIST, tests) },
 	{ "skills", "DIR", NULL,
-	  "Let the code import the modules in this folder (from skills.NAME import NAME), and keep in it the functions that the model saves and whose doctests pass in a fresh jail.",
+	  "Let the code import the modules in this folder (from skills.NAME import NAME), and tell the model of them.",
 	  ROW(TASK, TEXT, skills) },
-	OUT_OPTS(struct solve_options),
 	{ "system", "FILE", NULL,
 	  "Give the model the words in this file, behind the agent's own rules.",
 	  ROW(TASK, TEXT, system) },
-	TRANSCRIPT_OPT(struct solve_options),
-	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, also of a run that fails before its first step, and nothing else on stdout; progress goes to stderr.",
 	  COMMON(RESULTS, FLAG, json) },
 	{ "quiet", NULL, NULL, "Show no progress on stderr.",
 	  COMMON(RESULTS, FLAG, quiet) },
-	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
-	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(opts);
 
 static void solve_free(struct solve **where)
 {
@@ -97,7 +95,7 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	s->task.stop = stop;
 	s->task.transcript.fd = -1;
 	s->task.confined = CONFINED_NOT(o->require_confinement);
-	s->loop.task = s->loop.checks.task = s->loop.skills.task = &s->task;
+	s->loop.task = s->loop.checks.task = &s->task;
 	s->loop.out = OUT_NONE;
 	s->loop.shown = SHOWN_NONE;
 	show_open(&s->task.show, o->quiet ? -1 : STDERR_FILENO, (enum show_color)o->color,
@@ -109,12 +107,10 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 		r = solve_plan(s, e);
 	if (r < 0)
 		return r;
-	show_line(&s->task.show, text_string(&s->loop.model.label));
+	show_line(&s->task.show, "%s", text_string(&s->loop.model.label));
 	s->task.confined.client = s->loop.model.client;
 	r = confined_go(&s->task.confined, stop, e);
 	/* from here on, what comes is hostile */
-	if (r == 0)
-		r = skills_list(&s->loop.skills, e);
 	s->loop.asked = s->asked.length ? text_string(&s->asked) : task;
 	s->loop.context_tokens = o->context_tokens;
 	s->loop.reply_tokens = o->reply_tokens;
@@ -122,10 +118,13 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	if (r == 0)
 		r = session_open(&s->task.session, &s->task.plan, stop, e);
 	show_wait(&s->task.show, NULL, "");
-	if (r == 0 && s->loop.work.tests.count)
-		r = tests_start(&s->loop.work.tests, &s->task, e);
+	if (r == 0 && o->skills)
+		r = skills_list(o->skills, &s->task.session, &s->task.show,
+				&s->loop.preface, e);
+	if (r == 0 && s->loop.tests.count)
+		r = tests_start(&s->loop.tests, &s->task, e);
 	if (r == 0)
-		r = checks_try(&s->loop.checks, e);
+		r = checks_start(&s->loop.checks, e);
 	if (r < 0)
 		return loop_unstarted(&s->loop, r, e);
 	show_not_enforced(&s->task.show, s->task.session.opened);
@@ -153,14 +152,17 @@ const struct command command_solve = {
 		"The model is given the task, and the names and first lines of the files. Its code runs in a jail, step by step in one interpreter; after each step it is told what the code printed and how it ended. A reply without code is the answer.\n\n"
 		"With - for TASK, the task is read from stdin, at most 1 MiB.\n\n"
 		"The FILE of --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply, and the lines behind it are its text. Directly behind '--- turn' there may be lines 'expect: TEXT', which the message that is answered must contain; 'finish: length', which marks the reply as cut off; and 'call: python', which makes the text the arguments of a call of that tool. Lines before the first turn that begin with # are comments.\n\n"
-		"With --mode program, each program runs in a fresh jail; the answer is all that the last one with exit status 0 printed to stdout, never the model's own words. With --mode tests, the model writes files; its answer counts when the tests pass with these files in a fresh jail. Tests for unittest or pytest share a process with the solution, so a solution that is written to change the test runner passes them. Plain cases are compared in a jail where the solution has never been. They are a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\".\n\n"
+		"With --tests, the model writes files; its answer counts when the tests pass with these files in a fresh jail. Tests for unittest or pytest share a process with the solution, so a solution that is written to change the test runner passes them. Plain cases are compared in a jail where the solution has never been. They are a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\".\n\n"
 		"Code is taken from ```python fences and <execute_python> tags; where a reply has neither, from fences without a word. Several blocks are run as one step, in order. With --code-in tools, code is taken only from calls of the tool python.\n\n" SHOWN_ABOUT
 		"\n\n"
-		"A check (--check-answer, --check-reply, --check-prompt) is a command line: words and quotes as in a shell, but nothing is expanded, and there is no shell. It runs in a fresh jail with the root tree, limits and files of the steps, and reads from stdin what it is to check. Only exit status 0 lets that pass: a check that crashes, takes too long or hits a limit has refused. A check that cannot be started ends the task with status 125.\n\n"
-		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last. It may write functions to /work/skills_new/NAME.py: imports, constants, one function, and helpers whose names begin with _. After an answer each is tried in a fresh jail, and kept as DIR/NAME.py if it has doctest examples and all of them hold. No file is overwritten.\n\n"
+		"A check (--check-answer, --check-reply, --check-prompt) is a command line: words and quotes as in a shell, but nothing is expanded, and there is no shell. It runs in a fresh jail with the root tree, limits and files of the steps, and reads from stdin what it is to check. python3 is the jail's own interpreter; another program needs --lock-code=no. Only exit status 0 lets that pass: a check that crashes, takes too long or hits a limit has refused. A check that cannot be started ends the task with status 125.\n\n"
+		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last: signature and first line of the docstring. No jail can change DIR. To keep a function that a model has written, let it be copied out by --out, look at it, and put it into DIR.\n\n"
 		"A task has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. After each step the model is told what is left of them. When steps, CPU time or output are used up, it has one more reply to answer in; the other limits end the task at once.",
 	.exits = exits,
-	.opts = opts,
+	OPT_PARTS(PART(jail_opts, jail), PART(out_opts, out), { opts, 0 },
+		  PART(budget_opts, budget), PART(pass_opts, jail), PART(host_opts, jail),
+		  PART(checks_opts, checks), PART(transcript_opts, transcript),
+		  PART(confine_opts, require_confinement), PART(color_opts, color)),
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,
 };

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_transcripts.c - stepjail-agent transcripts list, show, verify, violations, prune:
- * what runs have left in a folder of transcripts
+ * cmd_transcripts.c - stepjail-agent verify, and transcripts list, show, verify, violations,
+ * prune: what runs have left
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/cmd/commands.h"
-#include "agent/confine/confine.h"
 #include "agent/record/account.h"
 #include "agent/record/record.h"
 #include "agent/record/transcripts.h"
+#include "agent/session/report.h"
 #include "init/io.h"
 
 #define DAY_MS ((uint64_t)86400000)
@@ -40,7 +40,7 @@ static void show_file(const cJSON *o, uint64_t bytes, struct show *show)
 		    json_text(o, "command"), json_text(o, "outcome"));
 	text_count(&line, (uint64_t)cJSON_GetNumberValue(json_get(o, "steps")), "step");
 	text_printf(&line, "  %s  %s", units_say_size(bytes).text, json_text(o, "task"));
-	show_line(show, text_string(&line));
+	show_line(show, "%s", text_string(&line));
 }
 
 /* ---- a folder of transcripts, one after the other */
@@ -64,7 +64,7 @@ static int walk(struct walk *w, const char *folder,
 	int r = transcripts_find(&t, folder, e);
 
 	show_open(&w->show, STDOUT_FILENO, SHOW_NEVER, stop);
-	record_text(w->root, "folder", &t.path);
+	json_add(w->root, "folder", &t.path);
 	if (r == 0)
 		r = confine_add_path(&policy, text_string(&t.path), 0, e);
 	if (r == 0)
@@ -92,10 +92,10 @@ static int add_file(struct walk *w, int fd, struct err *e)
 
 	if (gmtime_r(&w->at.written.tv_sec, &utc))
 		(void)strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	record_string(o, "name", w->at.name, strlen(w->at.name));
-	(void)cJSON_AddStringToObject(o, "time", time);
+	json_add(o, "name", w->at.name);
+	json_add(o, "time", time);
 	r = account_read(fd, o, e);
-	(void)cJSON_AddNumberToObject(o, "bytes", (double)w->at.bytes);
+	json_add(o, "bytes", w->at.bytes);
 	if (r == 0 && !w->list)
 		show_file(o, w->at.bytes, &w->show);
 	if (r < 0 || !cJSON_AddItemToArray(w->list, o))
@@ -125,33 +125,34 @@ const struct command command_transcripts_list = {
 	.summary = "List the transcripts that runs have left, the last one first.",
 	.about =
 		"The files in DIR; without it, in $XDG_STATE_HOME/stepjail/transcripts or ~/.local/state/stepjail/transcripts: when each was last written, its name, command, outcome, steps, size with all that its steps showed, and the beginning of the task. The outcome unfinished means that the run was killed or is still going on; changed means that a line was altered, which stepjail-agent verify names.",
-	.opts = list_opts,
+	OPT_PARTS({ list_opts, 0 }),
 	.opts_bytes = sizeof(struct list_options),
 	.run = list_run,
 };
 
-/* ---- verify, violations */
+/* ---- verify, violations, of a folder */
 
-/* before there was a list, a step had the name of one call alone */
+static const struct exit_row verify_exits[] = {
+	{ "0", "Whole: no line was changed, and the end line is there." },
+	{ "1", "Changed: a line was altered, added, moved or removed." },
+	{ "2",
+	  "Unfinished: no line was changed, but the end line is missing. The run was killed or is still going on, or lines were cut off at the end." },
+	{ NULL, NULL },
+};
+
 static int take_violations(void *arg, const char *event, const cJSON *line, struct err *e)
 {
-	const cJSON *list = json_get(line, "violations");
-	const cJSON *one = list ? json_first(list) : line;
-	const char *name = list ? "name" : "violation";
+	bool killed = strcmp(json_text(line, "verdict"), "violation") == 0;
+	cleanup_text struct text words = { 0 };
 	struct walk *w = arg;
+	uint32_t step = 0;
 
 	(void)e;
-	for (; one && strcmp(event, "step") == 0; one = list ? one->next : NULL) {
-		uint32_t count = 1, step = 0;
-		cleanup_text struct text words = { 0 };
-
-		(void)json_u32(line, "step", &step);
-		(void)json_u32(one, "count", &count);
-		text_printf(&words, "%s  step %u  x%u  %.100s", w->at.name, step, count,
-			    json_text(one, name));
-		if (*json_text(one, name))
-			show_line(&w->show, text_string(&words));
-	}
+	(void)json_u32(line, "step", &step);
+	text_printf(&words, "%s  step %u  ", w->at.name, step);
+	if (strcmp(event, "step") == 0 &&
+	    report_refused(json_get(line, "violations"), killed, &words))
+		show_line(&w->show, "%s", text_string(&words));
 	return 0;
 }
 
@@ -166,12 +167,12 @@ static int check_one(struct walk *w, int fd, struct err *e)
 		w->worst = (int)reading.end;
 	read_transcript_words(&reading, w->at.name, &words);
 	if (r == 0 && !w->violations)
-		show_line(&w->show, text_string(&words));
+		show_line(&w->show, "%s", text_string(&words));
 	return r;
 }
 
-static int verify_run(const void *options, const char *operand, struct stop *stop,
-		      struct err *e)
+static int verify_all_run(const void *options, const char *operand, struct stop *stop,
+			  struct err *e)
 {
 	(void)options;
 	return walk(&(struct walk){ .violations = false }, operand, check_one, stop, e);
@@ -189,9 +190,15 @@ const struct command command_transcripts_verify = {
 	.operand = "[DIR]",
 	.summary = "Check each transcript of a folder, as verify does.",
 	.about =
-		"DIR is a folder of transcripts; without it, that of transcripts list. Each has a line. The exit status is 1 where one was changed, else 2 where one has no end line, else 0.",
-	.opts = &(const struct opt){ .name = NULL },
-	.run = verify_run,
+		"DIR is a folder of transcripts; without it, that of transcripts list. Each has a line. The exit status is that of the worst: changed, then unfinished.",
+	.exits = verify_exits,
+	.run = verify_all_run,
+};
+
+static const struct exit_row violations_exits[] = {
+	{ "0", "All was read." },
+	{ "1", "A transcript was changed." },
+	{ NULL, NULL },
 };
 
 const struct command command_transcripts_violations = {
@@ -199,15 +206,17 @@ const struct command command_transcripts_violations = {
 	.operand = "[DIR]",
 	.summary = "List the system calls that steps made and were refused.",
 	.about =
-		"DIR is a folder of transcripts; without it, that of transcripts list. A line has the transcript, the step, how often, and the call. The exit status is 1 where a transcript was changed: lines behind the first that does not fit are not read.",
-	.opts = &(const struct opt){ .name = NULL },
+		"DIR is a folder of transcripts; without it, that of transcripts list. A line has the transcript, the step, the calls, and how often each was made. Of a transcript that was changed, lines behind the first that does not fit are not read.",
+	.exits = violations_exits,
 	.run = violations_run,
 };
 
-/* ---- show */
+/* ---- show, verify */
 
-static int show_run(const void *options, const char *operand, struct stop *stop,
-		    struct err *e)
+/* one transcript, which may be a stranger's, by a process that can open nothing else;
+ * @digest: to compare with, or NULL; the exit status, or -errno */
+static int read_one(const char *operand, bool shown, const char *digest,
+		    struct stop *stop, struct err *e)
 {
 	struct confine_facts facts;
 	cleanup_text struct text words = { 0 };
@@ -216,16 +225,50 @@ static int show_run(const void *options, const char *operand, struct stop *stop,
 	cleanup_fd int fd = transcripts_open_named(operand, e);
 	int r = fd < 0 ? fd : confine_self(&(struct confine_policy){ 0 }, &facts, e);
 
-	(void)options;
-	show_open(&show, STDOUT_FILENO, SHOW_AUTO, stop);
+	show_open(&show, STDOUT_FILENO, shown ? SHOW_AUTO : SHOW_NEVER, stop);
 	if (r == 0)
-		r = account_show(fd, &show, &reading, e);
+		r = shown ? account_show(fd, &show, &reading, e)
+			  : read_transcript_run(fd, NULL, NULL, &reading, e);
 	if (r < 0)
 		return r;
 	read_transcript_words(&reading, operand, &words);
-	show_line(&show, text_string(&words));
+
+	bool other = reading.end == READ_TRANSCRIPT_WHOLE && digest &&
+		     strcasecmp(digest, reading.chain.digest) != 0;
+
+	if (other)
+		text_puts(
+			&words,
+			", which is not the digest that was given: this is another run, or all lines were made anew");
+	show_place(&show, "%s", text_string(&words));
 	r = show_check(&show, e);
-	return r < 0 ? r : (int)reading.end;
+	return r < 0 ? r : other ? READ_TRANSCRIPT_CHANGED : (int)reading.end;
+}
+
+struct verify_options {
+	const char *digest;
+};
+
+static const struct opt verify_opts[] = {
+	{ "digest", "SHA256", NULL,
+	  "The digest of the last line, which was printed when the run ended. Without it, a file whose lines were all made anew reads as whole.",
+	  OPT_ROW(PLAIN, TEXT, struct verify_options, digest) },
+	{ .name = NULL },
+};
+
+static int verify_run(const void *options, const char *operand, struct stop *stop,
+		      struct err *e)
+{
+	const struct verify_options *o = options;
+
+	return read_one(operand, false, o->digest, stop, e);
+}
+
+static int show_run(const void *options, const char *operand, struct stop *stop,
+		    struct err *e)
+{
+	(void)options;
+	return read_one(operand, true, NULL, stop, e);
 }
 
 const struct command command_transcripts_show = {
@@ -235,8 +278,22 @@ const struct command command_transcripts_show = {
 	.about =
 		"FILE is a transcript: its path, or its name in the list. Shown are the task, the beginning of each step's code and output, verdicts, and the answer. What a model or a jail said is marked and escaped, as it was during the run. The last line and the exit status say whether the transcript is whole, as those of verify do. Lines behind a changed one are not shown.",
 	.exits = verify_exits,
-	.opts = &(const struct opt){ .name = NULL },
 	.run = show_run,
+};
+
+const struct command command_verify = {
+	.name = "verify",
+	.operand = "FILE",
+	.summary =
+		"Check that nothing of a transcript was changed, and that it is whole.",
+	.about =
+		"FILE is a transcript of solve or repl: its path, or its name in the list. Each line is a JSON object with its number (line), the digest of the line before (prev) and its own digest (sha256), which is that of all bytes before this member. The first wrong line is named, with the reason.\n\n"
+		"A run that was killed leaves a transcript without an end line. The exit status tells that apart from a change; lines that somebody cut off at the end look the same.\n\n"
+		"Somebody who can write the file can make all its lines anew. To notice that, keep the digest that is printed at the end of a run in another place, and give it by --digest.",
+	.exits = verify_exits,
+	OPT_PARTS({ verify_opts, 0 }),
+	.opts_bytes = sizeof(struct verify_options),
+	.run = verify_run,
 };
 
 /* ---- prune */
@@ -278,7 +335,6 @@ static int prune_run(const void *options, const char *operand, struct stop *stop
 {
 	struct prune_options o = *(const struct prune_options *)options;
 	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
-	cleanup_text struct text line = { 0 };
 	uint64_t seen = 0, count = 0, bytes = 0;
 	struct show show;
 	int r = transcripts_find(&t, NULL, e);
@@ -298,20 +354,16 @@ static int prune_run(const void *options, const char *operand, struct stop *stop
 		r = o.dry ? 1 : transcripts_remove(&t, f->name, e);
 		count += r > 0;
 		bytes += r > 0 ? f->bytes : 0;
-		text_clear(&line);
-		text_printf(&line, "%s: %s",
-			    r == 0  ? "left, for a run is writing it"
-			    : o.dry ? "would be removed"
-				    : "removed",
-			    f->name);
 		if (r >= 0)
-			show_line(&show, text_string(&line));
+			show_line(&show, "%s: %s",
+				  r == 0  ? "left, for a run is writing it"
+				  : o.dry ? "would be removed"
+					  : "removed",
+				  f->name);
 	}
-	text_clear(&line);
-	text_printf(&line, "%s: %" PRIu64 " of %zu transcripts, %s",
-		    o.dry ? "would be removed" : "removed", count, t.count,
-		    units_say_size(bytes).text);
-	show_line(&show, text_string(&line));
+	show_line(&show, "%s: %" PRIu64 " of %zu transcripts, %s",
+		  o.dry ? "would be removed" : "removed", count, t.count,
+		  units_say_size(bytes).text);
 	return r < 0 ? r : show_check(&show, e);
 }
 
@@ -320,7 +372,7 @@ const struct command command_transcripts_prune = {
 	.summary = "Remove old transcripts, with all that their steps showed.",
 	.about =
 		"This works on files NAME.jsonl in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts, and on their folders NAME.jsonl.shown. A transcript is removed if any of the options says so. Without an option, all but the newest 1000 are removed, and of these the oldest until 1 GiB is left. A transcript that a run is writing is kept. No link is followed.",
-	.opts = prune_opts,
+	OPT_PARTS({ prune_opts, 0 }),
 	.opts_bytes = sizeof(struct prune_options),
 	.run = prune_run,
 };

@@ -16,6 +16,3 @@ extern const struct command command_transcripts_verify;
 extern const struct command command_transcripts_violations;
 extern const struct command command_transcripts_prune;
 extern const struct command command_check;
-
-/* of commands that read a transcript */
-extern const struct exit_row verify_exits[];

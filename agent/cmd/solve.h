@@ -4,10 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "agent/budget/budget.h"
 #include "agent/loop/loop.h"
 
 struct solve_options {
@@ -24,7 +20,7 @@ struct solve_options {
 	bool require_confinement;
 	bool json;
 	bool quiet;
-	struct mode_options mode;
+	struct opt_list tests;
 	struct jail_options jail;
 	struct checks_options checks;
 	const char *skills;
@@ -36,6 +32,7 @@ struct solve {
 	const struct solve_options *o;
 	struct text asked; /* the task, where it came by stdin */
 	struct jail_binds binds;
+	char skills_hex[DIGEST_HEX]; /* of what is in --skills */
 	struct model_plan model_plan;
 	struct task task;
 	struct loop loop;

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/cmd/solve.h"
 
@@ -33,31 +32,23 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 	cJSON *o = record_result(loop_outcomes[end].name, answered ? &l->answer : NULL,
 				 why_told ? why->text : NULL,
 				 answered && s->loop.out.unwritten ? OUT_STATUS : status);
-	cJSON *checks = checks_json(&s->loop.checks);
 	cleanup_text struct text line = { 0 };
 
-	(void)cJSON_AddItemToObject(o, "model", record_model(&s->loop.model));
-	(void)cJSON_AddStringToObject(o, "mode", s->loop.work.mode->name);
-	(void)cJSON_AddItemToObject(o, "steps", l->steps);
+	json_add(o, "model", record_model(&s->loop.model));
+	json_add(o, "steps", l->steps);
 	l->steps = NULL;
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->loop.model.usage));
-	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->task.budget));
-	(void)cJSON_AddNumberToObject(o, "jails", s->task.session.jails);
-	(void)cJSON_AddItemToObject(o, "jail", jail);
-	if (checks)
-		(void)cJSON_AddItemToObject(o, "checks", checks);
-	if (s->loop.skills.told)
-		(void)cJSON_AddItemToObject(o, "saved", s->loop.skills.told);
-	s->loop.skills.told = NULL;
-	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->task.confined));
-	(void)cJSON_AddNumberToObject(
-		o, "wall_ms", (double)(units_now_ms() - s->task.budget.started_ms));
+	json_add(o, "usage", record_usage(&s->loop.model.usage));
+	json_add(o, "budget", budget_json(&s->task.budget));
+	json_add(o, "jails", s->task.session.jails);
+	json_add(o, "jail", jail);
+	checks_tell(&s->loop.checks, o);
+	json_add(o, "confinement", confined_json(&s->task.confined));
+	json_add(o, "wall_ms", (units_now_ms() - s->task.budget.started_ms));
 
 	out_record(&s->loop.out, o);
 	if (s->task.transcript.fd >= 0) {
-		record_text(o, "transcript", &s->task.transcript.path);
-		(void)cJSON_AddStringToObject(o, "transcript_sha256",
-					      s->task.transcript.chain.digest);
+		json_add(o, "transcript", &s->task.transcript.path);
+		json_add(o, "transcript_sha256", s->task.transcript.chain.digest);
 	}
 
 	int r = record_print(o, &line, e);
@@ -92,7 +83,7 @@ static void show_usage(struct solve *s)
 		text_count(&line, u->judged, "answer");
 		text_puts(&line, ": estimated from bytes)");
 	}
-	show_note(&s->task.show, text_string(&line));
+	show_note(&s->task.show, "%s", text_string(&line));
 }
 
 /* one terminal for both: what it has shown, it has shown */
@@ -112,8 +103,7 @@ static int print_answer(struct solve *s, struct err *e)
 	struct show out;
 
 	show_open(&out, STDOUT_FILENO, (enum show_color)s->o->color, s->task.stop);
-	if (out.terminal && s->task.show.seen && !s->loop.work.mode->programs &&
-	    is_one_terminal()) {
+	if (out.terminal && s->task.show.seen && is_one_terminal()) {
 		show_line(&s->task.show, "the answer is above");
 		return 0;
 	}

@@ -13,20 +13,12 @@
 #include "agent/base/utf8.h"
 #include "agent/cmd/solve.h"
 #include "agent/record/inputs.h"
+#include "agent/skills/skills.h"
 #include "init/io.h"
 
 static void note(void *arg, const char *line)
 {
-	show_note(arg, line);
-}
-
-static void step_heard(void *arg, uint16_t type, const void *bytes, size_t length)
-{
-	struct solve *s = arg;
-
-	if (s->loop.work.mode->programs)
-		mode_heard(&s->loop.work, type, bytes, length);
-	show_heard(&s->task.show, type, bytes, length);
+	show_note(arg, "%s", line);
 }
 
 static int open_model(struct solve *s, struct err *e)
@@ -52,25 +44,26 @@ static int open_model(struct solve *s, struct err *e)
 static int open_files(struct solve *s, struct err *e)
 {
 	struct session_plan *p = &s->task.plan;
-	int r = jail_binds_make(&s->o->jail, NULL, s->task.stop, &s->binds, e);
 
 	p->jail = &s->o->jail;
 	p->binds = &s->binds;
 	p->stateless = s->o->stateless;
-	if (r == 0)
-		r = mode_plan(&s->loop.work, &s->o->mode, p, e);
-	if (r == 0 && p->stateless && s->o->out.folder)
+	if (jail_binds_make(&s->o->jail, NULL, s->task.stop, &s->binds, e) < 0 ||
+	    tests_open(&s->loop.tests, &s->o->tests, &s->binds, e) < 0)
+		return -e->errnum;
+	if (p->stateless && s->o->out.folder)
 		return err_say(
 			e, EINVAL,
-			"--out: with --stateless or --mode program, each step has a jail of its own, and no files are left at the end: leave --out or that option out");
-	if (r == 0 && p->stateless && s->binds.put_count)
+			"--out: with --stateless, each step has a jail of its own, and no files are left at the end: leave one of the two out");
+	if (p->stateless && s->o->tests.count)
 		return err_say(
 			e, EINVAL,
-			"--file: with --stateless or --mode program, a pipe cannot be given to each jail: give a regular file");
-	if (r == 0)
-		r = out_open(&s->loop.out, &s->o->out, &s->binds,
-			     &s->task.confined.policy, e);
-	return r;
+			"--tests: the model's files must stay from step to step: leave out --stateless");
+	if (p->stateless && s->binds.put_count)
+		return err_say(
+			e, EINVAL,
+			"--file: with --stateless, a pipe cannot be given to each jail: give a regular file");
+	return out_open(&s->loop.out, &s->o->out, &s->binds, &s->task.confined.policy, e);
 }
 
 /* text of the user's, for a model */
@@ -120,56 +113,51 @@ static int read_rules(struct solve *s, struct err *e)
 	return r < 0 ? r : check_text(&s->loop.rules, "--system: the file", e);
 }
 
-/* what the jail's options and files do not tell */
-static int record_more(struct solve *s, struct err *e)
+/* what the jails are made with, and what else a transcript begins with */
+static int record_inputs(struct solve *s, struct err *e)
 {
-	const char *rules = s->o->system;
-	cJSON *checks = checks_record(&s->loop.checks, e);
-	int r = checks ? 0 : -e->errnum;
+	const struct solve_options *o = s->o;
+	cJSON *given = inputs_record(&o->jail, &s->binds, s->task.plan.stateless,
+				     s->task.stop, e);
+	cJSON *checks = given ? checks_record(&s->loop.checks, e) : NULL;
 
-	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
-	if (s->loop.skills.dir)
-		(void)cJSON_AddItemToObject(s->loop.given, "skills",
-					    skills_record(&s->loop.skills));
-	if (r == 0 && rules)
-		r = inputs_file(cJSON_AddObjectToObject(s->loop.given, "system"), rules,
-				path_last(rules), -1, s->task.stop, e);
-	if (r == 0 && s->loop.work.tests.count)
-		r = tests_record(&s->loop.work.tests, s->loop.given, s->task.stop, e);
-	return r;
+	s->loop.given = given;
+	if (!checks)
+		return -e->errnum;
+	json_add(given, "checks", checks);
+	if (o->skills) {
+		cJSON *skills = cJSON_AddObjectToObject(given, "skills");
+
+		inputs_path(skills, "dir", o->skills);
+		json_add(skills, "sha256", s->skills_hex);
+	}
+	if (o->system && inputs_file(cJSON_AddObjectToObject(given, "system"), o->system,
+				     path_last(o->system), -1, s->task.stop, e) < 0)
+		return -e->errnum;
+	return s->loop.tests.count ? tests_record(&s->loop.tests, given, s->task.stop, e)
+				   : 0;
 }
 
 int solve_plan(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
-	struct session_plan *p = &s->task.plan;
-	int r = open_files(s, e);
+	struct task *t = &s->task;
 
-	if (r == 0)
-		r = read_rules(s, e);
-	if (r == 0)
-		r = budget_make(&o->budget, o->plan.model_name, &s->task.budget, e);
-	if (r == 0)
-		r = checks_plan(&s->loop.checks, &s->o->checks, e);
-	if (r == 0)
-		r = skills_plan(&s->loop.skills, o->skills, e);
-	if (r == 0)
-		r = transcript_open(&s->task.transcript, o->transcript, "solve", e);
-	if (r == 0 && s->task.transcript.fd >= 0) {
-		s->loop.given = inputs_record(&o->jail, &s->binds, s->task.plan.stateless,
-					      s->task.stop, e);
-		r = s->loop.given ? record_more(s, e) : -e->errnum;
-	}
-	if (r == 0)
-		r = shown_plan(&s->loop.shown, &s->loop.out.folder, &s->task.transcript,
-			       &s->task.confined.policy, e);
-	s->task.confined.broker.tidy = text_string(&s->loop.shown.folder.path);
-	p->deadline_ms = s->task.budget.started_ms + s->task.budget.limit[BUDGET_WALL_MS];
-	p->heard = step_heard;
-	p->heard_arg = s;
-	if (r == 0)
-		r = confined_serve(&s->task.confined, p, s->task.stop, e);
-	if (r == 0)
-		r = open_model(s, e);
-	return r;
+	if (open_files(s, e) < 0 || read_rules(s, e) < 0 ||
+	    budget_make(&o->budget, o->plan.model_name, &t->budget, e) < 0 ||
+	    checks_plan(&s->loop.checks, &o->checks, e) < 0 ||
+	    (o->skills &&
+	     skills_bind(o->skills, &s->binds, t->stop, s->skills_hex, e) < 0) ||
+	    transcript_open(&t->transcript, o->transcript, "solve", e) < 0 ||
+	    (t->transcript.fd >= 0 && record_inputs(s, e) < 0) ||
+	    shown_plan(&s->loop.shown, &s->loop.out.folder, &t->transcript,
+		       &t->confined.policy, e) < 0)
+		return -e->errnum;
+	t->confined.broker.tidy = text_string(&s->loop.shown.folder.path);
+	t->plan.deadline_ms = t->budget.started_ms + t->budget.limit[BUDGET_WALL_MS];
+	t->plan.heard = show_heard;
+	t->plan.heard_arg = &t->show;
+	if (confined_serve(&t->confined, &t->plan, t->stop, e) < 0)
+		return -e->errnum;
+	return open_model(s, e);
 }

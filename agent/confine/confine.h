@@ -30,13 +30,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "agent/base/text.h"
-#include "init/err.h"
+#include "agent/base/json.h"
 
 #define CONFINE_PATHS_MAX 24
 #define CONFINE_PORTS_MAX 8

@@ -177,8 +177,6 @@ static const struct row allowed[] = {
 	  .calls = { "openat" }, IF(2, ACCESS_BITS, O_WRONLY | O_CREAT | O_EXCL) },
 	{ CONFINE_CREATE, ":get, which writes over nothing", .calls = { "open" },
 	  IF(1, ACCESS_BITS, O_WRONLY | O_CREAT | O_EXCL) },
-	{ CONFINE_KEEP, "a saved function is read by jails of other users",
-	  .calls = { "fchmod" }, IF(1, INT, 0644) },
 	{ CONFINE_KEEP, "gets its name when it is whole, and takes nobody's",
 	  .calls = { "renameat2" }, IF(4, INT, RENAME_NOREPLACE) },
 	{ CONFINE_KEEP, "the same on a file system that cannot rename so",

@@ -41,19 +41,18 @@ cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *
 		add(lacking, "files");
 	if (!f->ports)
 		add(lacking, "ports");
-	(void)cJSON_AddNumberToObject(o, "landlock_abi", f->landlock_abi);
+	json_add(o, "landlock_abi", f->landlock_abi);
 	/* confine_self() has read that back, or there are no facts */
 	(void)cJSON_AddTrueToObject(o, "no_new_privs");
-	(void)cJSON_AddNumberToObject(o, "seccomp", 2);
-	(void)cJSON_AddItemToObject(
-		o, "filters", f->counted ? cJSON_CreateNumber(1) : cJSON_CreateNull());
-	(void)cJSON_AddStringToObject(o, "capabilities", "0000000000000000");
+	json_add(o, "seccomp", 2);
+	json_add(o, "filters", f->counted ? cJSON_CreateNumber(1) : cJSON_CreateNull());
+	json_add(o, "capabilities", "0000000000000000");
 	(void)cJSON_AddFalseToObject(o, "dumpable");
-	(void)cJSON_AddItemToObject(o, "key", key);
+	json_add(o, "key", key);
 	if (f->has_secret) {
 		(void)cJSON_AddFalseToObject(key, "dumped");
 		(void)cJSON_AddFalseToObject(key, "forked");
-		(void)cJSON_AddBoolToObject(key, "locked", f->locked);
+		json_add(key, "locked", f->locked);
 	}
 	add_policy(o, p);
 	return o;

@@ -3,14 +3,19 @@
  * checks.c - have a check look at something, and say what came of it: see checks.h
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/units.h"
+#include "agent/base/file.h"
+#include "agent/base/memory.h"
+#include "agent/base/path.h"
+#include "agent/base/source.h"
 #include "agent/judge/checks.h"
+#include "agent/record/inputs.h"
 #include "agent/record/record.h"
+#include "init/io.h"
 
-#define OWN_LINE "stepjail: " /* begins those of stepjail itself, beside the check's */
+SOURCE(check_source, SOURCE_FILE("agent/judge/check.py"));
 
 const struct checks_row checks_rows[CHECKS_KINDS] = {
 	[CHECKS_PROMPT] = { "prompt", "--check-prompt",
@@ -21,128 +26,151 @@ const struct checks_row checks_rows[CHECKS_KINDS] = {
 			    "It was not taken. Go on, and give another one." },
 };
 
+#define ROW(kind, field) OPT_ROW(JUDGING, kind, struct checks_options, field)
+#define WITH .with = { "check-answer", "check-reply", "check-prompt" }
+
+const struct opt checks_opts[] = {
+	{ "check-answer", "CMD", NULL,
+	  "Run this command in a jail of its own, with the answer on stdin. The answer counts if it exits with status 0; else the model is told what it printed, and goes on.",
+	  ROW(TEXT, command[CHECKS_ANSWER]) },
+	{ "check-reply", "CMD", NULL,
+	  "The same for each reply of the model, before any of it is run.",
+	  ROW(TEXT, command[CHECKS_REPLY]) },
+	{ "check-prompt", "CMD", NULL,
+	  "The same for what is sent to the model, before it is sent; with another status than 0 the task ends, and it is not sent.",
+	  ROW(TEXT, command[CHECKS_PROMPT]) },
+	{ "check-file", "PATH", NULL,
+	  "Show this file in the checks' /work/check; the model's code cannot read it. May be given again.",
+	  ROW(LIST, files), WITH },
+	{ "check-time", "TIME", "30s",
+	  "End a check after this much time, which counts in --wall-time; it has refused then.",
+	  ROW(TIME, time_ms), .min = 100, .max = HOUR_MS, WITH },
+	{ .name = NULL },
+};
+
 void checks_ending(const struct verdict_facts *f, struct text *out)
 {
-
-	if (f->verdict == VERDICT_EXITED)
+	if (f->verdict == VERDICT_EXITED) {
 		text_printf(out, "it ended with exit status %d", f->code);
-	else if (f->verdict == VERDICT_SIGNALED)
-		text_printf(out, "the check itself failed: it was ended by signal %d",
-			    f->signal);
-	else if (f->verdict == VERDICT_WALL_TIMEOUT)
-		text_printf(out, "the check itself failed: it took longer than %s",
-			    units_say_time(f->limit_ms).text);
-	else if (f->verdict == VERDICT_VIOLATION && f->syscall[0])
-		text_printf(out, "the check itself failed: it made a forbidden call (%s)",
-			    f->syscall);
-	else
-		text_printf(out, "it failed itself: %s", verdict_name(f->verdict));
-}
-
-/* lines that are the check's and not stepjail's */
-static void add_lines(const struct text *from, struct text *out)
-{
-	struct span rest = { text_string(from), from->length };
-
-	while (rest.length) {
-		struct span line = span_line(&rest);
-
-		if (line.length < strlen(OWN_LINE) ||
-		    memcmp(line.at, OWN_LINE, strlen(OWN_LINE)) != 0)
-			escape_lines(out, ESCAPE_MARK, line.at,
-				     (size_t)(rest.at - line.at));
+	} else if (f->verdict == VERDICT_EXCEPTION) {
+		text_puts(out, "it raised an exception");
+	} else {
+		text_puts(out, "the check itself failed: ");
+		verdict_cause(f, out);
 	}
 }
 
-/* what was printed, harmless to a terminal and a model */
-static void add_printed(const struct clip *c, struct text *out)
+static int add_file(struct checks *v, const char *path, struct err *e)
 {
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
-	cleanup_text struct text theirs = { 0 };
+	const char *name = path_last(path);
+	cleanup_text struct text place = { 0 };
+	struct jail_binds *b = &v->binds;
 
-	(void)clip_take(c, &head, &tail);
-	add_lines(&head, &theirs);
-	if (tail.length)
-		text_puts(&theirs, "[the middle is left out]\n");
-	add_lines(&tail, &theirs);
-	escape_turns(out, &theirs);
+	for (size_t i = 0; i < b->put_count; i++)
+		if (strcmp(path_last(b->puts[i].path), name) == 0)
+			return err_say(
+				e, EEXIST,
+				"--check-file: two files are called %s; the checks' " CHECKS_FOLDER
+				" holds one",
+				name);
+	text_printf(&place, "check/%s", name);
+	b->puts[b->put_count].path = memory_string(text_string(&place));
+	b->puts[b->put_count++].fd = file_open(path, "--check-file: ", e);
+	return b->puts[b->put_count - 1].fd < 0 ? -e->errnum : 0;
 }
 
-static void add_digest(cJSON *o, const char *name, const struct clip *c)
+int checks_plan(struct checks *v, const struct checks_options *o, struct err *e)
 {
-	cJSON *one = cJSON_AddObjectToObject(o, name);
-	char hex[DIGEST_HEX];
+	v->o = o;
+	for (size_t i = 0; i < o->files.count; i++)
+		if (add_file(v, o->files.items[i], e) < 0)
+			return -e->errnum;
+	for (size_t i = 0; i < CHECKS_KINDS; i++)
+		if (o->command[i])
+			v->task->plan.most_ms = o->time_ms;
+	return 0;
+}
 
-	clip_digest(c, hex);
-	(void)cJSON_AddNumberToObject(one, "bytes", (double)c->total);
-	(void)cJSON_AddStringToObject(one, "sha256", hex);
+/* one check, in a fresh jail, to its end; 0 or -errno */
+static int run(struct checks *v, enum checks_kind kind, const struct text *input,
+	       struct err *e)
+{
+	const char *command = v->o->command[kind];
+	cleanup_text struct text why = { 0 };
+	struct judge *j = &v->judge;
+	int r = session_renew(&j->session, e);
+
+	if (r == 0)
+		r = session_put_bytes(&j->session, input, "checked", e);
+	if (r == 0)
+		r = judge_run(j, check_source, "check(", command, strlen(command),
+			      &j->step, e);
+	if (r == 0 && j->step.budget)
+		return err_say(e, ETIMEDOUT, "the time of the task is over");
+	if (j->step.facts.verdict == VERDICT_WALL_TIMEOUT)
+		j->step.facts.limit[0] = '\0'; /* it is --check-time's */
+	clip_last_line(&j->step.result, &why);
+	if (r == 0 && why.length)
+		r = err_say(e, ENOTRECOVERABLE, "it cannot be started: %s",
+			    text_string(&why));
+	return r < 0 && r != -EINTR ? err_within(e, "%s: ", checks_rows[kind].option) : r;
+}
+
+int checks_start(struct checks *v, struct err *e)
+{
+	const struct text nothing = { 0 };
+	int r = v->task->plan.most_ms
+			? judge_open(&v->judge, v->task, &v->binds, v->o->time_ms, e)
+			: 0;
+
+	for (enum checks_kind k = 0; r == 0 && k < CHECKS_KINDS; k++)
+		r = v->o->command[k] ? run(v, k, &nothing, e) : 0;
+	return r == -ETIMEDOUT ? 0 : r; /* the loop says so */
 }
 
 static int record(struct checks *v, enum checks_kind kind, const struct text *input,
-		  bool began, const struct text *said, struct err *e)
+		  bool passed, const struct text *said, struct err *e)
 {
-	const struct run_once *once = &v->task->once;
 	cJSON *o = cJSON_CreateObject();
 	char hex[DIGEST_HEX];
 
 	digest_bytes(text_string(input), input->length, hex);
-	(void)cJSON_AddStringToObject(o, "check", checks_rows[kind].name);
-	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(once->facts.verdict));
-	record_ending(o, &once->facts);
-	(void)cJSON_AddBoolToObject(o, "passed", began && once->good);
-	(void)cJSON_AddNumberToObject(o, "input_bytes", (double)input->length);
-	(void)cJSON_AddStringToObject(o, "input_sha256", hex);
-	add_digest(o, "stdout", &once->out);
-	add_digest(o, "stderr", &once->err);
-	record_text(o, "printed", said);
-	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)once->wall_ms);
+	json_add(o, "check", checks_rows[kind].name);
+	json_add(o, "passed", passed);
+	json_add(o, "input_bytes", input->length);
+	json_add(o, "input_sha256", hex);
+	json_add(o, "printed", said);
+	json_add(o, "run", record_step(0, NULL, &v->judge.step, NULL));
 	return task_record(v->task, "checked", o, e);
 }
 
-/* 1; 0 with @ending and @said; or -errno */
+/* 1; 0 with @ending, and in @said what was printed; or -errno */
 static int ask(struct checks *v, enum checks_kind kind, const struct text *input,
 	       struct text *ending, struct text *said, struct err *e)
 {
-	const struct run_once *once = &v->task->once;
-	struct err unheard;
-	int r, written;
+	const struct step *step = &v->judge.step;
+	const struct verdict_facts *f = &step->facts;
+	bool passed;
+	int r = text_check(input, "what is to be checked", e);
 
 	v->asked[kind]++;
-	r = text_check(input, "what is to be checked", e);
+	if (r == 0)
+		r = run(v, kind, input, e);
 	if (r < 0)
 		return r;
-	r = task_run(v->task, v->line[kind], v->o->time_ms, input, e);
-	if (r == -ETIMEDOUT || r == -EINTR)
-		return r;
-	add_printed(&once->out, said);
-	add_printed(&once->err, said);
-	written = record(v, kind, input, r == 0, said, r < 0 ? &unheard : e);
-	if (r < 0)
-		return err_within(e, "%s: ", checks_rows[kind].option);
-	if (written < 0)
-		return written;
-	if (once->good)
+	passed = f->verdict == VERDICT_COMPLETED ||
+		 (f->verdict == VERDICT_EXITED && f->code == 0);
+	clip_titled("The check printed", &step->out, &step->err, said);
+	clip_titled("Error", &step->trace, NULL, said);
+	if (record(v, kind, input, passed, said, e) < 0)
+		return -e->errnum;
+	if (passed)
 		return 1;
 	v->refused[kind]++;
-	checks_ending(&once->facts, ending);
-	show_say(&v->task->show, "%s refused: %s", checks_rows[kind].option,
-		 text_string(ending));
+	checks_ending(f, ending);
+	show_note(&v->task->show, "%s refused: %s", checks_rows[kind].option,
+		  text_string(ending));
 	return 0;
-}
-
-int checks_try(struct checks *v, struct err *e)
-{
-	const struct text nothing = { 0 };
-	int r = 0;
-
-	for (enum checks_kind k = CHECKS_REPLY; r == 0 && k <= CHECKS_ANSWER; k++) {
-		r = v->line[k] ? task_run(v->task, v->line[k], v->o->time_ms, &nothing, e)
-			       : 0;
-		if (r < 0 && r != -EINTR && r != -ETIMEDOUT)
-			return err_within(e, "%s: ", checks_rows[k].option);
-	}
-	return r == -ETIMEDOUT ? 0 : r; /* the loop says so */
 }
 
 int checks_ask(struct checks *v, enum checks_kind kind, const struct text *input,
@@ -150,15 +178,14 @@ int checks_ask(struct checks *v, enum checks_kind kind, const struct text *input
 {
 	cleanup_text struct text ending = { 0 };
 	cleanup_text struct text said = { 0 };
-	int r = v->line[kind] ? ask(v, kind, input, &ending, &said, e) : 1;
+	int r = v->o->command[kind] ? ask(v, kind, input, &ending, &said, e) : 1;
 
 	if (r != 0)
 		return r;
-	text_printf(words, "%s did not pass a check: %s. %s", checks_rows[kind].refused,
-		    text_string(&ending), checks_rows[kind].then);
-	if (said.length)
-		text_printf(words, " The check printed:\n%.*s", (int)said.length - 1,
-			    text_string(&said));
+	text_printf(words, "%s did not pass a check: %s. %s%s%.*s",
+		    checks_rows[kind].refused, text_string(&ending),
+		    checks_rows[kind].then, said.length ? "\n" : "",
+		    said.length ? (int)said.length - 1 : 0, text_string(&said));
 	return text_check(&said, "what a check printed", e);
 }
 
@@ -178,12 +205,14 @@ int checks_reply(struct checks *v, const struct reply *reply, const struct text 
 
 int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)
 {
+	const struct step *step = &v->judge.step;
 	cleanup_text struct text input = { 0 };
 	cleanup_text struct text ending = { 0 };
 	cleanup_text struct text said = { 0 };
+	cleanup_text struct text last = { 0 };
 	int r;
 
-	if (!v->line[CHECKS_PROMPT])
+	if (!v->o->command[CHECKS_PROMPT])
 		return 1;
 	for (; v->sent < chat->count; v->sent++) {
 		const struct message *m = &chat->list[v->sent];
@@ -196,14 +225,60 @@ int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)
 	r = ask(v, CHECKS_PROMPT, &input, &ending, &said, e);
 	if (r != 0)
 		return r;
-	/* its first line alone: the reason is one */
-	if (said.length) {
-		const char *first = said.bytes + strlen(ESCAPE_MARK);
-
+	/* one line alone: the reason is one */
+	clip_last_line(step->trace.total ? &step->trace
+		       : step->err.total ? &step->err
+					 : &step->out,
+		       &last);
+	if (last.length) {
 		text_puts(&ending, ": ");
-		escape_name(&ending, first, strcspn(first, "\n"));
+		escape_name(&ending, text_string(&last), last.length);
 	}
 	(void)err_say(e, EPERM, "--check-prompt refused %s: %s",
 		      checks_rows[CHECKS_PROMPT].refused, text_string(&ending));
 	return 0;
+}
+
+cJSON *checks_record(const struct checks *v, struct err *e)
+{
+	cJSON *o = cJSON_CreateObject();
+	cJSON *files = cJSON_AddArrayToObject(o, "files");
+
+	for (size_t i = 0; i < CHECKS_KINDS; i++)
+		if (v->o->command[i])
+			json_add(o, checks_rows[i].name, v->o->command[i]);
+	for (size_t i = 0; i < v->o->files.count; i++) {
+		const char *path = v->o->files.items[i];
+
+		if (inputs_file(json_append(files), path, path_last(path), -1,
+				v->task->stop, e) == 0)
+			continue;
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+void checks_tell(const struct checks *v, cJSON *o)
+{
+	cJSON *all = v->task->plan.most_ms ? cJSON_AddObjectToObject(o, "checks") : NULL;
+
+	for (size_t i = 0; i < CHECKS_KINDS; i++) {
+		cJSON *one;
+
+		if (!v->o->command[i])
+			continue;
+		one = cJSON_AddObjectToObject(all, checks_rows[i].name);
+		json_add(one, "asked", v->asked[i]);
+		json_add(one, "refused", v->refused[i]);
+	}
+}
+
+void checks_free(struct checks *v)
+{
+	session_close(&v->judge.session);
+	for (size_t i = 0; i < v->binds.put_count; i++) {
+		io_close_fd(&v->binds.puts[i].fd);
+		free((char *)(uintptr_t)v->binds.puts[i].path);
+	}
 }

@@ -3,22 +3,16 @@
  * checks.h - programs of the user's that have a word in what goes to a model, what comes
  * from it, and what is taken for its answer
  *
- * Each is a command line, fixed before anything is heard of a model, and runs in a jail
- * of its own, made as the steps' one is: the same root tree, limits and files. Besides it
- * has the user's files below CHECKS_FOLDER, which no step has, so that a model cannot
- * read its judge. What is to be looked at comes on its stdin. Exit status 0 lets it
- * pass; any other end does not, that of a check which crashed, took too long or hit a
- * wall neither: nothing passes because it could not be looked at. One that does not even
- * begin ends the task.
+ * Each is a command line, and runs as a step in a fresh jail of the judge's own, made as
+ * the steps' one is: the same root tree, limits and files. Besides it has the user's files
+ * below CHECKS_FOLDER, which no step has, so that a model cannot read its judge. What is to
+ * be looked at comes on its stdin. Exit status 0 lets it pass; any other end does not, that
+ * of a check which crashed, took too long or hit a wall neither: nothing passes because it
+ * could not be looked at. One that cannot be started ends the task.
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
 #include "agent/judge/task.h"
-#include "agent/model/chat.h"
-#include "agent/session/jail_opts.h"
-#include "agent/session/verdict.h"
 
 #define CHECKS_FOLDER "/work/check"
 
@@ -40,30 +34,30 @@ struct checks_options {
 struct checks {
 	const struct checks_options *o;
 	struct task *task;
-	int line[CHECKS_KINDS]; /* the broker's; 0 where there is no such check */
-	struct launch_args args[CHECKS_KINDS];
+	struct jail_binds binds; /* their files, which are put into each jail */
+	struct judge judge;
 	size_t sent; /* messages of the conversation that have been looked at */
 	uint64_t asked[CHECKS_KINDS], refused[CHECKS_KINDS];
 };
 
 /**
- * checks_plan() - Give the broker a command line for each check that was asked for
- * @v:		Zeroed, but for @task, whose plan has the steps' jail, and whose broker is
- *		not open yet; checks_free() in any case
+ * checks_plan() - Open the files, and have room for the time that was asked for
+ * @v:		Zeroed, but for @task, whose broker is not open yet; checks_free() in any
+ *		case
  *
  * Return: 0, or -errno with a line that names the option
  */
 int checks_plan(struct checks *v, const struct checks_options *o, struct err *e);
 
 /**
- * checks_try() - Run the checks of replies and the answer once, with nothing to look at
+ * checks_start() - Start their stepjail, and run each once, with nothing to look at
  *
  * What they say to that is not heard: one that cannot be started is found out before the
  * model has used up its steps.
  *
- * Return: 0, -ENOTRECOVERABLE with a line that names the option; or as task_run()
+ * Return: 0; -ENOTRECOVERABLE with a line that names the option; or as session_open()
  */
-int checks_try(struct checks *v, struct err *e);
+int checks_start(struct checks *v, struct err *e);
 
 /**
  * checks_prompt() - Look at what of the conversation is sent for the first time
@@ -93,8 +87,8 @@ int checks_reply(struct checks *v, const struct reply *reply, const struct text 
  * with digests; NULL with @e filled */
 cJSON *checks_record(const struct checks *v, struct err *e);
 
-/** checks_json() - How often each was asked and refused; NULL without a check */
-cJSON *checks_json(const struct checks *v);
+/** checks_tell() - Add "checks", how often each was asked and refused, if there is any */
+void checks_tell(const struct checks *v, cJSON *o);
 
 /** checks_free() - Free what there is */
 void checks_free(struct checks *v);
@@ -106,31 +100,6 @@ struct checks_row {
 	const char *then;    /* what the model is to do; NULL where it is not told */
 };
 
-/* a command line in one string, as the words that a shell would make of it (checks and
- * tests only) */
-#define SPLIT_WORDS_MAX 64
-
-struct split {
-	char *words[SPLIT_WORDS_MAX];
-	size_t count;
-};
-
-#define cleanup_split __attribute__((cleanup(split_free)))
-
-/**
- * split_words() - Split a line at blanks; nothing is expanded, and nothing is an operator
- * @line:	Quotes and backslashes are as in the shell's grammar (POSIX.1, XCU 2.2)
- * @w:		Overwritten; split_free() in any case
- * @what:	Names the line in an error
- *
- * Return: 0, -EINVAL (no word; a quote that is not closed; a backslash at the end) or
- * -E2BIG
- */
-int split_words(const char *line, struct split *w, const char *what, struct err *e);
-
-/** split_free() - Free the words; safe on a zeroed struct */
-void split_free(struct split *w);
-
 /* what each is called, and what is said when it refuses (checks and tests only) */
 extern const struct checks_row checks_rows[CHECKS_KINDS];
 
@@ -138,34 +107,4 @@ extern const struct checks_row checks_rows[CHECKS_KINDS];
  * (checks and tests only) */
 void checks_ending(const struct verdict_facts *f, struct text *out);
 
-#define CHECKS_COMMANDS                                                                  \
-	{                                                                                \
-		"check-answer", "check-reply", "check-prompt"                            \
-	}
-
-/* rows of a command's table, for a struct with a struct checks_options named checks */
-#define CHECKS_OPTS(type)                                                                \
-	{ "check-answer", "CMD", NULL,                                                   \
-	  "Run this command in a jail of its own, with the answer on "                   \
-	  "stdin. The answer counts if it exits with status 0; else the "                \
-	  "model is told what it printed, and goes on.",                                 \
-	  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_ANSWER]) },                 \
-		{ "check-reply", "CMD", NULL,                                            \
-		  "The same for each reply of the model, before any of it is run.",      \
-		  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_REPLY]) },          \
-		{ "check-prompt", "CMD", NULL,                                           \
-		  "The same for what is sent to the model, before it is sent; "          \
-		  "with another status than 0 the task ends, and it is not sent.",       \
-		  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_PROMPT]) },         \
-		{ "check-file",                                                          \
-		  "PATH",                                                                \
-		  NULL,                                                                  \
-		  "Show this file, read-only, in the checks' /work/check; the "          \
-		  "model's code cannot read it. May be given again.",                    \
-		  OPT_ROW(JUDGING, LIST, type, checks.files),                            \
-		  .with = CHECKS_COMMANDS },                                             \
-		OPT_NUMBER("check-time", "TIME", "30s",                                  \
-			   "End a check after this much time, which counts in "          \
-			   "--wall-time; it has refused then.",                          \
-			   100, HOUR_MS, OPT_ROW(JUDGING, TIME, type, checks.time_ms),   \
-			   .with = CHECKS_COMMANDS)
+extern const struct opt checks_opts[]; /* of a struct checks_options */

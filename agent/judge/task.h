@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task.h - what all who work on one task share: the loop, checks, tests, saved functions
+ * task.h - what all who work on one task share: the loop, checks, tests
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
-#include "agent/base/clip.h"
 #include "agent/budget/budget.h"
 #include "agent/record/transcript.h"
 #include "agent/session/confined.h"
-#include "agent/show/show.h"
-
-/* how a run in a jail of its own ended: `stepjail run` */
-struct run_once {
-	struct verdict_facts facts;
-	bool good;            /* it ended by itself, with exit status 0 */
-	struct clip out, err; /* what it printed; of @err, stepjail's own lines too */
-	uint64_t wall_ms;
-};
 
 /* the caller opens all of it, and closes it when the task has run; large */
 struct task {
@@ -29,30 +17,39 @@ struct task {
 	struct transcript transcript;
 	struct show show;
 	struct stop *stop;
-	struct run_once once; /* of the last task_run() */
 };
 
-/** harness_trial - agent/judge/judge.py, agent/skills/list.py and trial.py in one, a NUL
- * behind them */
-extern const char harness_trial[];
+/* a jail of a judge's own, in which no code of the model's has run: in a further
+ * stepjail, whose jails are made as the model's are */
+struct judge {
+	struct session_plan plan;
+	struct session session;
+	struct step step; /* the last one, unless another is named */
+};
 
-/** harness_tests - agent/judge/tests.py and cases.py in one, a NUL behind them */
-extern const char harness_tests[];
+/**
+ * judge_open() - Start it, and its first session
+ * @binds:	What is put into each of its sessions; stays valid
+ * @step_ms:	Its steps' limit
+ *
+ * session_close() ends it.
+ *
+ * Return: as session_open()
+ */
+int judge_open(struct judge *j, const struct task *t, struct jail_binds *binds,
+	       uint64_t step_ms, struct err *e);
+
+/**
+ * judge_run() - Run a judge's code as a step
+ * @source:	Python, whose function is called
+ * @call:	That, up to its last argument, as in "judge(look_at_tests, "
+ * @words:	The last argument: any bytes, which the function gets as base64
+ * @step:	Overwritten
+ *
+ * Return: 0, however it ended, or as session_step()
+ */
+int judge_run(struct judge *j, const char *source, const char *call, const char *words,
+	      size_t length, struct step *step, struct err *e);
 
 /** task_record() - Add a line to the transcript; @o is taken over; as transcript_add() */
 int task_record(struct task *t, const char *event, cJSON *o, struct err *e);
-
-/**
- * task_run() - Run one of the broker's command lines to its end, in a jail of its own
- * @line:	As broker_add() said
- * @limit_ms:	What stepjail was told in it; it is ended some time later
- * @input:	Its stdin
- *
- * How it ended is in @t->once, with head and tail of what it printed. What stepjail
- * reports of that is believed only where the exit status of stepjail says the same.
- *
- * Return: 0, however it ended; -ENOTRECOVERABLE where it did not begin, with stepjail's
- * words; -ETIMEDOUT (the task's deadline), -EINTR (a signal), or -errno
- */
-int task_run(struct task *t, int line, uint64_t limit_ms, const struct text *input,
-	     struct err *e);

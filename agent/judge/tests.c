@@ -5,16 +5,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/file.h"
-#include "agent/base/json.h"
 #include "agent/base/path.h"
+#include "agent/base/source.h"
 #include "agent/judge/tests.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "init/io.h"
+
+SOURCE(tests_source,
+       SOURCE_FILE("agent/judge/tests.py") SOURCE_FILE("agent/judge/cases.py"));
 
 /* digits, letters and _ in front of .py: it is a module's name */
 static bool is_module(const char *name)
@@ -32,18 +33,11 @@ static bool is_cases(const char *name)
 	return end && (strcmp(end, ".json") == 0 || strcmp(end, ".jsonl") == 0);
 }
 
-/* of the file as it was opened, whatever has its name now */
-static int digest(const struct tests_file *f, char hex[DIGEST_HEX], struct err *e)
-{
-	uint64_t bytes;
-	int r = digest_fd(f->fd, NULL, hex, &bytes);
-
-	return r < 0 ? err_set(e, -r, "--tests: %s", f->path) : 0;
-}
-
 static int open_file(struct tests *t, struct tests_file *f, struct jail_binds *b,
 		     struct err *e)
 {
+	uint64_t bytes;
+
 	f->fd = file_open(f->path, "--tests: ", e);
 	if (f->fd < 0)
 		return f->fd;
@@ -62,8 +56,8 @@ static int open_file(struct tests *t, struct tests_file *f, struct jail_binds *b
 				"--tests: %s and %s are of two kinds: give Python files, or files of cases",
 				k->name, f->name);
 	t->cases = is_cases(f->name);
-	if (digest(f, f->hex, e) < 0)
-		return -e->errnum;
+	if (inputs_fd(f->fd, f->path, NULL, f->hex, &bytes, e) < 0)
+		return err_within(e, "--tests: ");
 	return t->cases ? 0 : jail_binds_more(b, f->path, TESTS_FOLDER, f->name, e);
 }
 
@@ -112,21 +106,16 @@ int tests_run(struct tests *t, const char *function, bool files, struct step *st
 	      cJSON **verdict, struct err *e)
 {
 	cleanup_text struct text order = { 0 };
+	cleanup_text struct text call = { 0 };
 	cleanup_json cJSON *o = cJSON_CreateObject();
 
 	for (size_t i = 0; files && i < t->count; i++)
-		(void)cJSON_AddStringToObject(o, t->files[i].name, t->files[i].hex);
-	if (record_print(o, &order, e) < 0)
-		return -e->errnum;
-	text_clear(&t->code);
-	text_puts(&t->code, harness_tests);
-	text_printf(&t->code, "judge(%s, '", function);
-	for (size_t i = 0; i < order.length; i++)
-		text_printf(&t->code, "%02x", (unsigned char)order.bytes[i]);
-	text_puts(&t->code, "')\n");
+		json_add(o, t->files[i].name, t->files[i].hex);
+	json_print(o, &order);
+	text_printf(&call, "judge(%s, ", function);
 	*verdict = NULL;
-	if (text_check(&t->code, "the tests' harness", e) < 0 ||
-	    session_step(&t->session, text_string(&t->code), t->code.length, step, e) < 0)
+	if (judge_run(&t->judge, tests_source, text_string(&call), order.bytes,
+		      order.length, step, e) < 0)
 		return -e->errnum;
 	*verdict = read_verdict(step);
 	return 0;
@@ -142,7 +131,7 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 	if (!json_count(verdict, "count", &t->number) || !t->number) {
 		cleanup_text struct text words = { 0 };
 
-		verdict_cause(&t->step.facts, &words);
+		verdict_cause(&t->judge.step.facts, &words);
 		return err_say(e, EPROTO, "--tests: the jail cannot list the tests: %s",
 			       text_string(&words));
 	}
@@ -159,11 +148,10 @@ int tests_start(struct tests *t, struct task *task, struct err *e)
 	cleanup_json cJSON *verdict = NULL;
 
 	t->task = task;
-	t->plan = task->plan;
-	t->plan.heard = NULL; /* the judge's jail is shown to nobody */
-	if (session_open(&t->session, &t->plan, task->stop, e) < 0 ||
+	if (judge_open(&t->judge, task, task->plan.binds, task->plan.step_ms, e) < 0 ||
 	    (t->cases ? tests_cases_look(t, &verdict, e)
-		      : tests_run(t, "look_at_tests", true, &t->step, &verdict, e)) < 0)
+		      : tests_run(t, "look_at_tests", true, &t->judge.step, &verdict,
+				  e)) < 0)
 		return -e->errnum;
 	return learn(t, verdict, e);
 }
@@ -189,33 +177,6 @@ void tests_words(const struct tests *t, struct text *out)
 		text_string(&t->names), t->number);
 }
 
-/* whoever changed them, nothing is judged by what they are now */
-static int unchanged(const struct tests *t, struct err *e)
-{
-	char hex[DIGEST_HEX];
-
-	for (size_t i = 0; i < t->count; i++) {
-		const struct tests_file *f = &t->files[i];
-		int r = digest(f, hex, e);
-		struct stat st;
-
-		if (r < 0)
-			return r;
-		/* saved by a rename, for one: the name is another file's now */
-		if (fstat(f->fd, &st) < 0 || st.st_nlink == 0)
-			return err_say(
-				e, ESTALE,
-				"--tests: %s was changed while the task ran (removed, or replaced), so nothing is judged by it",
-				f->path);
-		if (strcmp(hex, t->files[i].hex) != 0)
-			return err_say(
-				e, ESTALE,
-				"--tests: %s was changed while the task ran, so nothing is judged by it: its sha256 was %s, is %s",
-				t->files[i].path, t->files[i].hex, hex);
-	}
-	return 0;
-}
-
 static void add_words(const struct tests *t, const cJSON *verdict)
 {
 	struct text *words = t->words;
@@ -228,13 +189,13 @@ static void add_words(const struct tests *t, const cJSON *verdict)
 		escape_name(words, why, strlen(why));
 	} else {
 		text_puts(words, "the test runner ended before it could report: ");
-		verdict_cause(t->has_compared ? &t->compared.facts : &t->step.facts,
+		verdict_cause(t->has_compared ? &t->compared.facts : &t->judge.step.facts,
 			      words);
 	}
 	text_puts(words, ".\n");
 	clip_titled(t->cases ? "What your functions printed" : "What the tests printed",
-		    &t->step.out, &t->step.err, words);
-	clip_titled("Error", &t->step.trace, NULL, words);
+		    &t->judge.step.out, &t->judge.step.err, words);
+	clip_titled("Error", &t->judge.step.trace, NULL, words);
 	text_puts(words, "Correct your files, then answer again.");
 }
 
@@ -245,32 +206,38 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 
 	for (size_t i = 0; i < t->count; i++)
 		(void)tests_tell(tests, t->files[i].name, t->files[i].hex);
-	(void)cJSON_AddItemToObject(o, "files", t->taken);
+	json_add(o, "files", t->taken);
 	t->taken = NULL;
-	(void)cJSON_AddNumberToObject(o, "count", (double)t->number);
-	(void)cJSON_AddBoolToObject(o, "stands", stands);
-	record_string(o, "why", json_text(verdict, "why"),
-		      strlen(json_text(verdict, "why")));
-	(void)cJSON_AddItemToObject(o, "jail", record_session(&t->session));
-	(void)cJSON_AddItemToObject(o, "run", record_step(0, NULL, &t->step, NULL));
+	json_add(o, "count", t->number);
+	json_add(o, "stands", stands);
+	json_add(o, "why", json_text(verdict, "why"));
+	json_add(o, "jail", record_session(&t->judge.session));
+	json_add(o, "run", t->ran ? t->ran : record_step(0, NULL, &t->judge.step, NULL));
+	t->ran = NULL;
 	if (t->has_compared)
-		(void)cJSON_AddItemToObject(o, "compared",
-					    record_step(0, NULL, &t->compared, NULL));
+		json_add(o, "compared", record_step(0, NULL, &t->compared, NULL));
 	return task_record(t->task, "tests", o, e);
 }
 
 static int judge_taken(struct tests *t, struct err *e)
 {
 	cleanup_json cJSON *verdict = NULL;
+	cleanup_text struct text why = { 0 };
+	const char *problem;
 	bool stands;
 	int r;
 
 	t->has_compared = false;
 	r = t->cases ? tests_cases_judge(t, &verdict, e)
-		     : tests_run(t, "run_tests", true, &t->step, &verdict, e);
-	budget_judged(&t->task->budget, &t->step);
-	if (r < 0 || unchanged(t, e) < 0)
-		return -e->errnum;
+		     : tests_run(t, "run_tests", true, &t->judge.step, &verdict, e);
+	budget_judged(&t->task->budget, &t->judge.step);
+	if (r < 0)
+		return r;
+	problem = json_text(verdict, "problem");
+	if (*problem) { /* the files are not what they were; a solution may say so, too */
+		escape_name(&why, problem, strlen(problem));
+		return err_say(e, ESTALE, "--tests: %s", text_string(&why));
+	}
 	stands = cJSON_IsTrue(json_get(verdict, "stands"));
 	if (record(t, verdict, stands, e) < 0)
 		return -e->errnum;
@@ -282,11 +249,9 @@ static int judge_taken(struct tests *t, struct err *e)
 int tests_ask(struct tests *t, struct text *words, struct err *e)
 {
 	struct session *asked = &t->task->session;
-	int r = unchanged(t, e);
+	int r = session_renew(&t->judge.session, e);
 
 	t->words = words;
-	if (r == 0)
-		r = session_renew(&t->session, e);
 	if (r == 0)
 		r = tests_take(t, e);
 	if (r > 0)
@@ -299,9 +264,9 @@ int tests_ask(struct tests *t, struct text *words, struct err *e)
 
 void tests_close(struct tests *t)
 {
-	session_close(&t->session);
+	session_close(&t->judge.session);
 	cJSON_Delete(t->taken);
-	text_free(&t->code);
+	cJSON_Delete(t->ran);
 	text_free(&t->names);
 	text_free(&t->calls);
 	for (size_t i = 0; i < t->count; i++)

@@ -24,11 +24,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
-#include "agent/base/chain.h"
 #include "agent/judge/task.h"
-#include "agent/session/jail_opts.h"
 
 #define TESTS_FOLDER "/work/tests"
 #define TESTS_MAX 16
@@ -48,18 +44,16 @@ struct tests {
 	size_t count;
 	struct task *task;
 	struct text *words; /* for the model, while an answer is judged */
-	struct session_plan plan;
-	struct session session; /* the judge's own */
-	struct step step;
+	struct judge judge;
 	bool cases; /* plain cases, and no Python */
 
 	uint64_t number;   /* of tests or calls that must pass */
 	struct text names; /* what the tests import and nobody has: "a.py, b.py"; or what
 			    * is called: "a.f, b.g" */
 	struct text calls; /* of cases: what their jail gets */
+	cJSON *ran;        /* that jail's run, of which a next step takes parts away */
 	struct step compared;
 	bool has_compared; /* since the model's files were taken */
-	struct text code;  /* while one runs */
 	cJSON *taken;      /* of the model's files, that are in the judge's jail: list of
 			    * name, sha256, bytes */
 	size_t taken_bytes;

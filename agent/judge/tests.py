@@ -6,6 +6,7 @@ that is wrong, gives up, leaves early or skips, and not for one that is written 
 process reports: no code in the same process could tell. cases.py is for whoever needs that.
 """
 import ast
+import base64
 import hashlib
 import importlib
 import importlib.util
@@ -32,7 +33,7 @@ def judge(what, files):
     """@what is given each file's bytes, once they are those that the agent knows."""
     read = {}
     try:
-        for name, digest in json.loads(bytes.fromhex(files)).items():
+        for name, digest in json.loads(base64.b64decode(files)).items():
             with open(f"{TESTS if name.endswith('.py') else CASES}/{name}", "rb") as f:
                 read[name] = f.read()
             if hashlib.sha256(read[name]).hexdigest() != digest:

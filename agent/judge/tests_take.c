@@ -10,10 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/judge/tests.h"
-#include "agent/record/record.h"
 
 #define JUDGED "judged" /* as in tests.py: no name in /work is the solution's */
 #define LISTING_BYTES ((size_t)1 << 18)
@@ -22,8 +19,8 @@ cJSON *tests_tell(cJSON *list, const char *name, const char *hex)
 {
 	cJSON *one = json_append(list);
 
-	record_string(one, "name", name, strlen(name));
-	(void)cJSON_AddStringToObject(one, "sha256", hex);
+	json_add(one, "name", name);
+	json_add(one, "sha256", hex);
 	return one;
 }
 
@@ -75,10 +72,9 @@ static int take_file(struct tests *t, const char *path, struct err *e)
 	if (r < 0)
 		return tests_failed(t, r, path, e->text);
 	digest_bytes(text_string(&bytes), bytes.length, hex);
-	(void)cJSON_AddNumberToObject(tests_tell(t->taken, path, hex), "bytes",
-				      (double)bytes.length);
+	json_add(tests_tell(t->taken, path, hex), "bytes", bytes.length);
 	text_printf(&to, JUDGED "/%s", path);
-	r = session_put_bytes(&t->session, &bytes, text_string(&to), e);
+	r = session_put_bytes(&t->judge.session, &bytes, text_string(&to), e);
 	return r == -EPERM ? tests_failed(t, r, path, e->text) : r < 0 ? r : 1;
 }
 

@@ -67,8 +67,10 @@ static int move(struct client *c, bool out, void *bytes, size_t length, uint64_t
 
 		if (r == -EINTR)
 			return err_say(e, EINTR, "stopped by a signal");
-		if (r == -ETIMEDOUT) /* behind a part of a message it is out of step */
-			return begun ? gone(c, e) : r;
+		if (r == -ETIMEDOUT && !begun)
+			return r;
+		if (r < 0) /* behind a part of a message it is out of step */
+			return gone(c, e);
 		n = out ? send(c->socket, at, length, MSG_NOSIGNAL | MSG_DONTWAIT)
 			: recv(c->socket, at, length, MSG_DONTWAIT);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))

@@ -25,17 +25,11 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "agent/base/stop.h"
-#include "agent/base/text.h"
-#include "agent/confine/confine.h"
 #include "agent/key/http.h"
 #include "agent/key/mask.h"
-#include "agent/key/reach.h"
-#include "init/err.h"
 
 #define CLIENT_BODY_MAX TEXT_MAX_BYTES /* of a request */
 

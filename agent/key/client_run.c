@@ -23,7 +23,6 @@
 #include "agent/base/secret.h"
 #include "agent/base/units.h"
 #include "agent/key/client_wire.h"
-#include "agent/key/reach.h"
 #include "init/io.h"
 
 #define CLIENT_HEADERS_MAX 65536 /* bytes of --header-file */

@@ -13,8 +13,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "agent/key/client.h"
 
 #define CLIENT_PIECE_MAX 32768 /* bytes behind a header of an answer: 2 of libcurl's */

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "agent/key/http.h"
-#include "init/count.h"
 
 #define CONNECT_MS 10000L
 #define HEAD_BYTES_MAX 400000 /* a bit more than libcurl's own bound, which it tells */

@@ -5,13 +5,9 @@
 #pragma once
 
 #include <curl/curl.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "agent/key/key.h"
 #include "agent/key/reach.h"
-#include "init/err.h"
 
 #define HTTP_LINES_MORE 32               /* of --header-file */
 #define HTTP_LINES (4 + HTTP_LINES_MORE) /* of headers that are sent */

@@ -13,8 +13,6 @@
 #pragma once
 
 #include <nettle/sha2.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "agent/key/key.h"
 

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "agent/base/units.h"
 #include "agent/loop/loop.h"
@@ -42,21 +41,20 @@ static int begin(struct loop *l, struct err *e)
 
 	prompt_system(l, &system);
 	/* not known where the judge's jail could not be started */
-	if (l->work.tests.number)
-		tests_words(&l->work.tests, &system);
-	text_add(&system, l->skills.preface.bytes, l->skills.preface.length);
+	if (l->tests.number)
+		tests_words(&l->tests, &system);
+	text_add(&system, l->preface.bytes, l->preface.length);
 	if (l->rules.length)
 		text_printf(&system, "\n%s\n", text_string(&l->rules));
 	prompt_task(l->asked, plan->binds->files, plan->jail->files.count, &task);
-	(void)cJSON_AddStringToObject(o, "command", "solve");
-	(void)cJSON_AddStringToObject(o, "mode", l->work.mode->name);
+	json_add(o, "command", "solve");
 	record_origin(o);
-	(void)cJSON_AddItemToObject(o, "model", record_model(&l->model));
-	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&l->task->confined));
-	record_text(o, "system", &system);
-	record_text(o, "user", &task);
+	json_add(o, "model", record_model(&l->model));
+	json_add(o, "confinement", confined_json(&l->task->confined));
+	json_add(o, "system", &system);
+	json_add(o, "user", &task);
 
-	(void)cJSON_AddItemToObject(o, "inputs", l->given);
+	json_add(o, "inputs", l->given);
 	l->given = NULL;
 
 	int r = task_record(l->task, "start", o, e);
@@ -115,7 +113,7 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 	const struct step *step = ran ? &l->step : NULL;
 	cJSON *o = record_step(number, code, step, observation);
 
-	record_text(o, "prose", &l->prose);
+	json_add(o, "prose", &l->prose);
 	(void)cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true));
 
 	int r = task_record(l->task, "step", o, e);
@@ -184,8 +182,6 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 			return end_in_step(l, number, r);
 		prompt_observation(&l->step, number, total, l->found.imitated,
 				   &observation);
-		if (l->work.mode->programs)
-			program_ran(l, &observation);
 	}
 	budget_step(budget, run ? &l->step : NULL);
 	budget_tell(budget, &observation);
@@ -200,24 +196,6 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	return run && l->step.budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
 }
 
-/* what a judge of the answer said; @r: 1, 0, or -errno, as all of them return */
-static int hear_judge(struct loop *l, const char *judge, int r, struct err *e)
-{
-	cJSON *o;
-	int written;
-
-	if (r < 0)
-		return r;
-	o = cJSON_CreateObject();
-	(void)cJSON_AddStringToObject(o, "judge", judge);
-	(void)cJSON_AddBoolToObject(o, "stands", r > 0);
-	record_text(o, "words", &l->complaint);
-	written = task_record(l->task, "judged", o, e);
-	if (written == 0)
-		written = text_check(&l->complaint, "a judge's words", e);
-	return written < 0 ? written : r;
-}
-
 /* 1: it stands, all judges let it; 0: it does not, and the complaint says why; or
  * -errno */
 static int judged(struct loop *l, struct err *e)
@@ -225,18 +203,13 @@ static int judged(struct loop *l, struct err *e)
 	struct text *words = &l->complaint;
 	int r = 1;
 
-	if (l->work.mode->programs)
-		r = program_claim(l, &l->answer);
-	else
-		text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
-	if (l->answer.failed)
-		r = text_check(&l->answer, "the answer", e);
-	if (r > 0 && l->work.tests.count)
-		r = hear_judge(l, "tests", tests_ask(&l->work.tests, words, e), e);
-	if (r > 0 && l->checks.line[CHECKS_ANSWER])
-		r = hear_judge(
-			l, "check-answer",
-			checks_ask(&l->checks, CHECKS_ANSWER, &l->answer, words, e), e);
+	text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
+	if (l->tests.count)
+		r = tests_ask(&l->tests, words, e);
+	if (r > 0)
+		r = checks_ask(&l->checks, CHECKS_ANSWER, &l->answer, words, e);
+	if (r >= 0 && text_check(words, "a judge's words", e) < 0)
+		r = -e->errnum;
 	if (r <= 0)
 		text_clear(&l->answer);
 	l->refused = l->refused || r == 0;
@@ -296,12 +269,12 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 {
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddStringToObject(o, "outcome", loop_outcomes[end].name);
-	record_text(o, "answer", &l->answer);
+	json_add(o, "outcome", loop_outcomes[end].name);
+	json_add(o, "answer", &l->answer);
 	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
-		record_string(o, "error", why->text, strlen(why->text));
+		json_add(o, "error", why->text);
 	out_record(&l->out, o);
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model.usage));
+	json_add(o, "usage", record_usage(&l->model.usage));
 	return task_record(l->task, "end", o, e);
 }
 
@@ -353,10 +326,6 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	struct err unheard;
 
-	if (end == OUTCOME_ANSWERED)
-		r = skills_save(&l->skills, e);
-	if (r < 0)
-		end = loop_broken(r);
 	end = collect(l, end, e);
 	r = record_end(l, end, e, &unheard);
 	if (r < 0 && end != OUTCOME_BROKEN)
@@ -367,11 +336,11 @@ enum outcome loop_run(struct loop *l, struct err *e)
 void loop_free(struct loop *l)
 {
 	model_close(&l->model);
-	mode_free(&l->work);
+	tests_close(&l->tests);
 	out_close(&l->out);
 	shown_end(&l->shown);
 	checks_free(&l->checks);
-	skills_free(&l->skills);
+	text_free(&l->preface);
 	text_free(&l->rules);
 	chat_free(&l->chat);
 	reply_free(&l->reply);

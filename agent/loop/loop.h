@@ -4,17 +4,12 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
 #include "agent/judge/checks.h"
-#include "agent/judge/task.h"
-#include "agent/loop/modes.h"
+#include "agent/judge/tests.h"
 #include "agent/loop/out.h"
 #include "agent/model/extract.h"
-#include "agent/model/model.h"
 #include "agent/record/record.h"
 #include "agent/record/shown.h"
-#include "agent/skills/skills.h"
 
 enum outcome {
 	OUTCOME_ANSWERED,
@@ -35,12 +30,12 @@ struct loop {
 	uint64_t context_tokens; /* what the model can hold; 0: not known */
 	uint64_t reply_tokens;   /* longest reply to ask for; 0: the server's own */
 	struct model model;
-	struct shown shown;     /* where what steps show goes */
-	struct out out;         /* of --out */
-	struct mode_state work; /* the way of working, and what it keeps */
-	struct checks checks;   /* of prompts, replies, the answer */
-	struct skills skills;   /* of --skills */
-	struct text rules;      /* of --system; empty for none */
+	struct shown shown;   /* where what steps show goes */
+	struct out out;       /* of --out */
+	struct tests tests;   /* of --tests; it has none without */
+	struct checks checks; /* of prompts, replies, the answer */
+	struct text preface;  /* for the model, of the functions in --skills */
+	struct text rules;    /* of --system; empty for none */
 	cJSON *given; /* what the jails are made with: inputs_record(); taken over */
 
 	/* while it runs */

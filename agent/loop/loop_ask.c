@@ -37,16 +37,16 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 
 	if (!done.observations)
 		return 0;
-	show_say(
+	show_note(
 		&l->task->show,
 		"%zu old observations are no longer sent to the model; the conversation is now about %" PRIu64
 		" tokens long",
 		done.observations, done.tokens);
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddNumberToObject(o, "observations", (double)done.observations);
-	(void)cJSON_AddNumberToObject(o, "bytes", (double)done.bytes);
-	(void)cJSON_AddNumberToObject(o, "tokens", (double)done.tokens);
+	json_add(o, "observations", done.observations);
+	json_add(o, "bytes", done.bytes);
+	json_add(o, "tokens", done.tokens);
 	r = task_record(l->task, "compact", o, e);
 	return r < 0 ? r : 1;
 }

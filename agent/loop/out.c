@@ -9,12 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/loop/out.h"
-#include "agent/record/record.h"
 #include "init/io.h"
+
+#define ROW(kind, field) OPT_ROW(TASK, kind, struct out_options, field)
+
+const struct opt out_opts[] = {
+	{ "out", "DIR", NULL,
+	  "At the end, copy the files in the jail's /work/out to this folder, which must be new or empty. What steps show goes to shown/ in it.",
+	  ROW(TEXT, folder), .common = true },
+	{ "out-hidden", NULL, NULL,
+	  "Copy names that begin with a dot, too. Without this they are left out, since some programs obey such files, as git does .git/config.",
+	  ROW(FLAG, hidden), .with = { "out" } },
+	{ "out-limit", "SIZE", "256M", "Copy at most this many bytes of files.",
+	  ROW(SIZE, limit_bytes), .min = 1, .max = (uint64_t)1 << 50, .with = { "out" } },
+	{ .name = NULL },
+};
 
 int out_mark(struct out *o, struct jail_binds *b, struct err *e)
 {
@@ -56,19 +67,16 @@ void out_record(const struct out *o, cJSON *object)
 {
 	if (o->folder.fd < 0)
 		return;
-	record_text(object, "out", &o->folder.path);
+	json_add(object, "out", &o->folder.path);
 	if (o->why.length)
-		record_text(object, "files_lost", &o->why);
+		json_add(object, "files_lost", &o->why);
 	if (!o->files)
 		return;
-	(void)cJSON_AddItemToObject(object, "files", cJSON_Duplicate(o->files, true));
-	(void)cJSON_AddItemToObject(object, "files_left_out",
-				    cJSON_Duplicate(o->left, true));
-	(void)cJSON_AddNumberToObject(object, "files_left_out_count",
-				      (double)o->left_count);
+	json_add(object, "files", cJSON_Duplicate(o->files, true));
+	json_add(object, "files_left_out", cJSON_Duplicate(o->left, true));
+	json_add(object, "files_left_out_count", o->left_count);
 	if (o->unwritten)
-		(void)cJSON_AddNumberToObject(object, "files_unwritten",
-					      (double)o->unwritten);
+		json_add(object, "files_unwritten", o->unwritten);
 }
 
 int out_status(const struct out *o, struct stop *stop)
@@ -98,12 +106,12 @@ void out_show(const struct out *o, struct show *show)
 
 		text_clear(&line);
 		escape_name(&line, name, strlen(name));
-		show_say(show, "left out of /work/out: %s: %s", text_string(&line),
-			 json_text(one, "why"));
+		show_note(show, "left out of /work/out: %s: %s", text_string(&line),
+			  json_text(one, "why"));
 	}
 	if (o->left_count > OUT_LEFT_MAX)
-		show_say(show, "left out of /work/out: %" PRIu64 " more",
-			 o->left_count - OUT_LEFT_MAX);
+		show_note(show, "left out of /work/out: %" PRIu64 " more",
+			  o->left_count - OUT_LEFT_MAX);
 	text_clear(&line);
 	if (o->files)
 		text_printf(&line, "files: %d from /work/out, %s, in %s",
@@ -112,10 +120,10 @@ void out_show(const struct out *o, struct show *show)
 	else
 		text_printf(&line, "files: /work/out was not copied: %s",
 			    text_string(&o->why));
-	show_place(show, text_string(&line));
+	show_place(show, "%s", text_string(&line));
 	if (o->files && o->why.length)
-		show_say(show, "not all of /work/out was copied: %s",
-			 text_string(&o->why));
+		show_note(show, "not all of /work/out was copied: %s",
+			  text_string(&o->why));
 }
 
 void out_close(struct out *o)

@@ -11,12 +11,8 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
 #include "agent/base/folder.h"
-#include "agent/cli/options.h"
 #include "agent/confine/confine.h"
-#include "agent/session/session.h"
 #include "agent/show/show.h"
 
 #define OUT_FOLDER "out"           /* below /work */
@@ -34,25 +30,7 @@ struct out_options {
 	bool hidden;
 };
 
-/* rows for a struct with a struct out_options named out */
-#define OUT_OPTS(type)                                                                   \
-	{ "out", "DIR", NULL,                                                            \
-	  "At the end, copy the files in the jail's /work/out to this "                  \
-	  "folder, which must be new or empty. What steps show goes to "                 \
-	  "shown/ in it.",                                                               \
-	  OPT_COMMON(TASK, TEXT, type, out.folder) },                                    \
-		{ "out-hidden",                                                          \
-		  NULL,                                                                  \
-		  NULL,                                                                  \
-		  "Copy names that begin with a dot, too. Without this they are "        \
-		  "left out, since some programs obey such files, as git does "          \
-		  ".git/config.",                                                        \
-		  OPT_ROW(TASK, FLAG, type, out.hidden),                                 \
-		  .with = { "out" } },                                                   \
-		OPT_NUMBER(                                                              \
-			"out-limit", "SIZE", "256M",                                     \
-			"Copy at most this many bytes of files.", 1, (uint64_t)1 << 50,  \
-			OPT_ROW(TASK, SIZE, type, out.limit_bytes), .with = { "out" })
+extern const struct opt out_opts[]; /* of a struct out_options */
 
 struct out {
 	struct folder folder; /* its fd is -1 without --out */

@@ -6,14 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/digest.h"
-#include "agent/base/escape.h"
-#include "agent/base/folder.h"
-#include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/base/utf8.h"
 #include "agent/loop/out.h"
-#include "agent/record/record.h"
 #include "init/io.h"
 
 #define NAME_BYTES 255   /* as Linux has it */
@@ -56,8 +51,8 @@ static void leave_out(struct out *o, const char *path, const char *why)
 	/* escaped: no byte of it is but for the eye */
 	path = *below(path) ? below(path) : ".";
 	escape_line(&name, path, strlen(path));
-	(void)cJSON_AddStringToObject(one, "name", text_string(&name));
-	record_string(one, "why", why, strlen(why));
+	json_add(one, "name", text_string(&name));
+	json_add(one, "why", why);
 }
 
 /* stepjail did not give it: 0, or @r where that ends it all, by the session or by the
@@ -120,9 +115,9 @@ static void add_file(struct out *o, const char *path, struct copy *c)
 	char hex[DIGEST_HEX];
 
 	digest_hex(&c->sum, hex);
-	record_string(one, "name", below(path), strlen(below(path)));
-	(void)cJSON_AddNumberToObject(one, "bytes", (double)c->bytes);
-	(void)cJSON_AddStringToObject(one, "sha256", hex);
+	json_add(one, "name", below(path));
+	json_add(one, "bytes", c->bytes);
+	json_add(one, "sha256", hex);
 	o->bytes += c->bytes;
 	o->name_bytes += strlen(below(path));
 }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/loop/loop.h"
@@ -38,11 +37,19 @@ static const char by_fence[] =
 static const char by_tool[] =
 	"To run code, call the tool python. You are then told what it did. %s Print what you want to see; the value of a last expression is shown too. Never make up the output of a step.\n";
 
+/* what a reply without code is, to be answered or judged by tests; code comes in text, or in
+ * calls */
+static const char *const ends[2][2] = {
+	{ "A reply without a code block is your final answer and ends the task. Give it as soon as you know it, in plain words.\n",
+	  "A reply without a call is your final answer and ends the task, also where there is code in it. Give it as soon as you know it, in plain words.\n" },
+	{ "A reply without a code block says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n",
+	  "A reply without a call says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n" },
+};
+
 void prompt_system(const struct loop *l, struct text *out)
 {
 	const struct session_plan *plan = &l->task->plan;
 	const uint64_t *limit = l->task->budget.limit;
-	const struct mode *mode = l->work.mode;
 	bool tools = l->model.plan->tools; /* code comes by calls */
 	const char *memory = jail_passed(&plan->jail->pass, "memory");
 	const char *libraries = "Python 3";
@@ -51,9 +58,8 @@ void prompt_system(const struct loop *l, struct text *out)
 		if (strcmp(shelves[i].rootfs, plan->jail->rootfs) == 0)
 			libraries = shelves[i].libraries;
 	text_puts(out, "You solve a task by writing Python, one step at a time.\n\n");
-	text_puts(out, mode->begin);
 	text_printf(out, tools ? by_tool : by_fence, plan->stateless ? unkept : kept);
-	text_puts(out, mode->ends[tools]);
+	text_puts(out, ends[l->tests.count > 0][tools]);
 	text_printf(
 		out,
 		"\n"

@@ -13,11 +13,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "agent/base/text.h"
-#include "agent/session/input_file.h"
 #include "agent/session/session.h"
 
 #define PROMPT_HEAD_LINES 5
@@ -25,7 +20,7 @@
 
 struct loop;
 
-/** prompt_system() - Add the house rules, as plan, budget, mode and --out make them */
+/** prompt_system() - Add the house rules, as plan, budget, --tests and --out make them */
 void prompt_system(const struct loop *l, struct text *out);
 
 /** prompt_task() - Add the task and what is known of its files */

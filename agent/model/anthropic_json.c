@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/model/fence.h"
 #include "agent/model/response.h"
 #include "agent/model/tool.h"
@@ -21,13 +20,13 @@ static cJSON *add_block(cJSON *list, const char *type)
 {
 	cJSON *block = json_append(list);
 
-	(void)cJSON_AddStringToObject(block, "type", type);
+	json_add(block, "type", type);
 	return block;
 }
 
 static void add_text(cJSON *list, const char *text)
 {
-	(void)cJSON_AddStringToObject(add_block(list, "text"), "text", text);
+	json_add(add_block(list, "text"), "text", text);
 }
 
 /*
@@ -40,8 +39,8 @@ static void add_message(cJSON *list, const struct message *m)
 	if (m->call_id) {
 		cJSON *block = add_block(list, "tool_result");
 
-		(void)cJSON_AddStringToObject(block, "tool_use_id", m->call_id);
-		(void)cJSON_AddStringToObject(block, "content", m->text);
+		json_add(block, "tool_use_id", m->call_id);
+		json_add(block, "content", m->text);
 		return;
 	}
 	if (!fence_blank((struct span){ m->text, strlen(m->text) }))
@@ -51,8 +50,8 @@ static void add_message(cJSON *list, const struct message *m)
 	for (size_t i = 0; i < m->call_count; i++) {
 		cJSON *block = add_block(list, "tool_use");
 
-		(void)cJSON_AddStringToObject(block, "id", m->calls[i].id);
-		(void)cJSON_AddStringToObject(block, "name", m->calls[i].name);
+		json_add(block, "id", m->calls[i].id);
+		json_add(block, "name", m->calls[i].name);
 		(void)cJSON_AddRawToObject(block, "input",
 					   text_string(&m->calls[i].arguments));
 	}
@@ -69,13 +68,13 @@ static void add_turns(cJSON *root, const struct chat *chat)
 		const struct message *m = &chat->list[i];
 
 		if (m->role == ROLE_SYSTEM) {
-			(void)cJSON_AddStringToObject(root, "system", m->text);
+			json_add(root, "system", m->text);
 			continue;
 		}
 		if (m->role != last) {
 			cJSON *turn = json_append(turns);
 
-			(void)cJSON_AddStringToObject(turn, "role", chat_roles[m->role]);
+			json_add(turn, "role", chat_roles[m->role]);
 			content = cJSON_AddArrayToObject(turn, "content");
 		}
 		last = m->role;
@@ -87,8 +86,8 @@ static void ask(const struct model *m, const struct chat *chat, cJSON *root)
 {
 	uint64_t most = m->reply_tokens ? m->reply_tokens : DEFAULT_REPLY_TOKENS;
 
-	(void)cJSON_AddStringToObject(root, "model", m->plan->model_name);
-	(void)cJSON_AddNumberToObject(root, "max_tokens", (double)most);
+	json_add(root, "model", m->plan->model_name);
+	json_add(root, "max_tokens", most);
 	(void)cJSON_AddTrueToObject(root, "stream");
 	if (m->plan->tools)
 		tool_offer(json_append(cJSON_AddArrayToObject(root, "tools")),

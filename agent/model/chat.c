@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "agent/base/memory.h"
-#include "agent/base/text.h"
 #include "agent/base/utf8.h"
 #include "agent/model/chat.h"
 #include "agent/model/tool.h"

@@ -4,10 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agent/model/reply.h"
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };

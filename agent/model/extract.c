@@ -19,7 +19,6 @@ static const char *const imitations[] = { "Output:", "Error:", "Observation:" };
 
 struct scan {
 	struct span rest; /* not looked at yet */
-	bool follow_strings;
 	struct extract found[BLOCK_KINDS];
 	bool imitated;
 	bool pretended;     /* the same, also before any block */
@@ -31,7 +30,6 @@ static void unwrap(struct span *body, size_t *indent)
 {
 	struct span inner = *body;
 	struct span line = { NULL, 0 };
-	bool follow_strings = true;
 	struct block b;
 
 	while (inner.length && fence_blank(line))
@@ -39,14 +37,14 @@ static void unwrap(struct span *body, size_t *indent)
 	if (!line.at || !fence_opens(line, &b) || b.mark == '<')
 		return;
 	*body = inner;
-	if (fence_body(&inner, line, &b, &follow_strings, body))
+	if (fence_body(&inner, line, &b, body))
 		*indent = b.indent;
 }
 
 static void take_block(struct scan *s, struct block *b, struct span opening)
 {
 	struct span body;
-	bool closed = fence_body(&s->rest, opening, b, &s->follow_strings, &body);
+	bool closed = fence_body(&s->rest, opening, b, &body);
 
 	if (b->mark == '<')
 		unwrap(&body, &b->indent);
@@ -101,9 +99,7 @@ enum extract_kind extract_kind(const struct text *code)
 
 void extract_code(const char *reply, size_t length, struct extract *x, struct text *words)
 {
-	struct scan s = { .rest = { reply, length },
-			  .follow_strings = true,
-			  .words = words };
+	struct scan s = { .rest = { reply, length }, .words = words };
 	struct extract *chosen = &s.found[BLOCK_PYTHON];
 
 	*x = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };

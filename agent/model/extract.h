@@ -21,11 +21,9 @@
  * result that nobody has seen yet.
  *
  * Where a fence ends: at a line with only the same character, at least as often as it was
- * opened with (CommonMark). Code may hold such a line inside a triple-quoted string, so a
- * small lexer follows Python's strings, and a fence in a string does not end the block.
- * If that leaves no end at all (code with an unbalanced quote), the first such line is
- * the end after all, and quotes are no longer followed in this reply: so the work stays
- * linear in the length of the reply, whatever it holds.
+ * opened with (CommonMark), in a string of Python's too. What is before such a line in a
+ * string is no Python, so nothing of it runs, and the model is told so; that it can open
+ * with four, it has been told.
  *
  * A block without an end was either cut off or ended by the model's stop word. The caller
  * knows which (finish reason) and decides; see @closed. If it ends in a fence at the end
@@ -37,7 +35,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "agent/base/text.h"
 

@@ -24,32 +24,6 @@ static const struct {
 	    "cmd" } },
 };
 
-bool pylex_line(struct pylex *lex, const char *line, size_t length)
-{
-	size_t i = 0;
-
-	while (i < length) {
-		char c = line[i];
-		bool triple = length - i >= 3 && line[i + 1] == c && line[i + 2] == c;
-
-		if (!lex->quote && (c == '#' || c == '\0'))
-			break; /* a comment; a NUL is for Python to refuse */
-		if (!lex->quote && (c == '\'' || c == '"')) {
-			*lex = (struct pylex){ c, triple };
-			i += triple ? 3 : 1;
-		} else if (lex->quote == c && lex->triple <= triple) {
-			lex->quote = 0;
-			i += lex->triple ? 3 : 1;
-		} else {
-			i += lex->quote && c == '\\' ? 2 : 1;
-		}
-	}
-	/* only a backslash at its end, which takes the newline with it, carries it on */
-	if (i <= length && !lex->triple)
-		lex->quote = 0;
-	return lex->quote && lex->triple;
-}
-
 /* how many of these characters there are at @from */
 static size_t run(struct span s, size_t from, const char *of)
 {
@@ -160,30 +134,18 @@ static bool fence_closes(struct span line, const struct block *b)
 }
 
 /* up to the fence's end; false where there is none: then the block is all the rest */
-static bool fence_end(struct span *from, const struct block *b, bool *follow_strings,
-		      struct span *body)
+static bool fence_end(struct span *from, const struct block *b, struct span *body)
 {
 	struct span rest = *from;
-	struct pylex lex = { 0 };
-	bool in_string = false, passed = false;
 
 	while (rest.length) {
 		const char *start = rest.at;
-		struct span line = span_line(&rest);
-		bool closes = fence_closes(line, b);
 
-		if (closes && !in_string) {
-			*body = (struct span){ from->at, (size_t)(start - from->at) };
-			*from = rest;
-			return true;
-		}
-		passed |= closes;
-		if (*follow_strings && b->kind != BLOCK_OTHER)
-			in_string = pylex_line(&lex, line.at, line.length);
-	}
-	if (passed) { /* once for all of a reply: from here on it cannot be passed */
-		*follow_strings = false;
-		return fence_end(from, b, follow_strings, body);
+		if (!fence_closes(span_line(&rest), b))
+			continue;
+		*body = (struct span){ from->at, (size_t)(start - from->at) };
+		*from = rest;
+		return true;
 	}
 	*body = *from;
 	*from = (struct span){ rest.at, 0 };
@@ -221,13 +183,13 @@ static bool tag_end(struct span *from, struct span *body)
 }
 
 bool fence_body(struct span *rest, struct span opening, const struct block *b,
-		bool *follow_strings, struct span *body)
+		struct span *body)
 {
 	size_t skip = b->indent + strlen(FENCE_TAG);
 	const char *behind = opening.at + skip;
 
 	if (b->mark != '<')
-		return fence_end(rest, b, follow_strings, body) || ends_in_mark(body, b);
+		return fence_end(rest, b, body) || ends_in_mark(body, b);
 	if (!fence_blank(span_skip(opening, skip)))
 		*rest = (struct span){ behind,
 				       (size_t)(rest->at - behind) + rest->length };

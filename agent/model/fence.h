@@ -8,27 +8,10 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "agent/base/text.h"
 
 #define FENCE_TAG "<execute_python>"
-
-/* just enough of Python's lexer, strings and comments; zeroed before the first line */
-struct pylex {
-	char quote;  /* of the string that is open; 0 outside */
-	bool triple; /* it is a triple-quoted one; else a backslash carries it on */
-};
-
-/**
- * pylex_line() - Follow one line of source, its newline left out
- *
- * Comments, one-line strings and backslashes are understood; prefixes (r, b, f) make no
- * difference to where a string ends.
- *
- * Return: true where the line ends inside a triple-quoted string
- */
-bool pylex_line(struct pylex *lex, const char *line, size_t length);
 
 enum block_kind { BLOCK_PYTHON, BLOCK_PLAIN, BLOCK_SHELL, BLOCK_OTHER, BLOCK_KINDS };
 
@@ -60,10 +43,8 @@ bool fence_opens(struct span line, struct block *b);
  * @rest:	What is behind the line that opens it; moved behind its end. Behind a tag
  *		the block may begin in that line itself
  * @opening:	That line
- * @follow_strings: Whether an end within a Python string is none (extract.h); true at
- *		first, kept for the blocks that follow
  *
  * Return: false where the block has no end: @body is all the rest then
  */
 bool fence_body(struct span *rest, struct span opening, const struct block *b,
-		bool *follow_strings, struct span *body);
+		struct span *body);

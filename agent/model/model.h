@@ -4,15 +4,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "agent/base/stop.h"
-#include "agent/base/text.h"
 #include "agent/key/client.h"
 #include "agent/model/chat.h"
-#include "agent/model/reply.h"
-#include "init/err.h"
 
 struct usage {
 	uint64_t requests; /* sent, the repeated ones too */

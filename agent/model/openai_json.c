@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/model/response.h"
 #include "agent/model/tool.h"
 
@@ -20,7 +19,7 @@
 /* the type of a new object, and the object of that name in it */
 static cJSON *add_function(cJSON *one)
 {
-	(void)cJSON_AddStringToObject(one, "type", "function");
+	json_add(one, "type", "function");
 	return cJSON_AddObjectToObject(one, "function");
 }
 
@@ -32,11 +31,10 @@ static void add_calls(cJSON *message, const struct message *m)
 		cJSON *one = json_append(list);
 		cJSON *function;
 
-		(void)cJSON_AddStringToObject(one, "id", m->calls[i].id);
+		json_add(one, "id", m->calls[i].id);
 		function = add_function(one);
-		(void)cJSON_AddStringToObject(function, "name", m->calls[i].name);
-		(void)cJSON_AddStringToObject(function, "arguments",
-					      text_string(&m->calls[i].arguments));
+		json_add(function, "name", m->calls[i].name);
+		json_add(function, "arguments", text_string(&m->calls[i].arguments));
 	}
 }
 
@@ -44,14 +42,13 @@ static void add_message(cJSON *messages, const struct message *m)
 {
 	cJSON *one = json_append(messages);
 
-	(void)cJSON_AddStringToObject(one, "role",
-				      m->call_id ? "tool" : chat_roles[m->role]);
+	json_add(one, "role", m->call_id ? "tool" : chat_roles[m->role]);
 	if (m->call_count && !*m->text)
 		(void)cJSON_AddNullToObject(one, "content");
 	else
-		(void)cJSON_AddStringToObject(one, "content", m->text);
+		json_add(one, "content", m->text);
 	if (m->call_id)
-		(void)cJSON_AddStringToObject(one, "tool_call_id", m->call_id);
+		json_add(one, "tool_call_id", m->call_id);
 	else if (m->call_count)
 		add_calls(one, m);
 }
@@ -61,14 +58,13 @@ static void ask(const struct model *m, const struct chat *chat, cJSON *root)
 	cJSON *messages = cJSON_AddArrayToObject(root, "messages");
 	bool is_openai = strncmp(m->base_url, "https://api.openai.com/", 23) == 0;
 
-	(void)cJSON_AddStringToObject(root, "model", m->plan->model_name);
+	json_add(root, "model", m->plan->model_name);
 	(void)cJSON_AddTrueToObject(root, "stream");
 	(void)cJSON_AddTrueToObject(cJSON_AddObjectToObject(root, "stream_options"),
 				    "include_usage");
 	if (m->reply_tokens)
-		(void)cJSON_AddNumberToObject(
-			root, is_openai ? "max_completion_tokens" : "max_tokens",
-			(double)m->reply_tokens);
+		json_add(root, is_openai ? "max_completion_tokens" : "max_tokens",
+			 m->reply_tokens);
 	if (m->plan->tools)
 		tool_offer(
 			add_function(json_append(cJSON_AddArrayToObject(root, "tools"))),

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/utf8.h"
 #include "agent/model/response.h"
 

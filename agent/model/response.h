@@ -7,14 +7,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "agent/key/mask.h"
-#include "agent/model/chat.h"
 #include "agent/model/model.h"
-#include "agent/model/reply.h"
 
 struct response;
 

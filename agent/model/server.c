@@ -23,11 +23,8 @@
 #include <sys/random.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/units.h"
-#include "agent/key/client.h"
-#include "agent/model/model.h"
 #include "agent/model/response.h"
 
 #define LONGEST_WAIT 40 /* times the first one */

@@ -25,7 +25,6 @@ struct scan {
 	const char *line_end; /* behind the newline of the last line that was looked at */
 	struct text kept;
 	struct text *thoughts;
-	bool follow_strings;
 	bool found; /* a tag, if nothing else */
 };
 
@@ -67,30 +66,21 @@ static bool begins_with_tag(struct span line, struct tag *tag)
 	return is_tag(span_skip(line, fence_indent(line, 0)), tag);
 }
 
-/* a closing tag in a block's lines that neither a line nor a string in them opened */
+/* a closing tag in a block's lines that no line in them opened */
 static bool is_draft(struct span body)
 {
-	struct pylex lex = { 0 };
-	bool in_string = false, in_doubt = false;
 	size_t open = 0;
 
 	while (body.length) {
-		struct span line = span_line(&body);
 		struct tag tag;
 
-		if (begins_with_tag(line, &tag)) {
-			if (in_string)
-				in_doubt |= tag.closing;
-			else if (tag.closing && !open)
-				return true;
-			else
-				open += tag.closing ? -(size_t)1 : 1;
-		}
-		in_string = pylex_line(&lex, line.at, line.length);
-		in_doubt &= in_string;
+		if (!begins_with_tag(span_line(&body), &tag))
+			continue;
+		if (tag.closing && !open)
+			return true;
+		open += tag.closing ? -(size_t)1 : 1;
 	}
-	/* a string without an end is none */
-	return in_doubt;
+	return false;
 }
 
 /* behind the last line of a text that begins with a closing tag */
@@ -132,7 +122,7 @@ static void take_block(struct scan *s, struct span opening, struct block *b)
 	const char *end = s->rest.at + s->rest.length;
 	struct span body;
 
-	(void)fence_body(&s->rest, opening, b, &s->follow_strings, &body);
+	(void)fence_body(&s->rest, opening, b, &body);
 	if (body.at < opening.at + opening.length)
 		(void)span_line(&body); /* what is behind a tag begins no line */
 	if (code && is_draft(body)) {
@@ -209,8 +199,7 @@ int think_split(struct reply *r, struct err *e)
 	struct scan s = { .rest = { text_string(&r->text), r->text.length },
 			  .line_end = text_string(&r->text),
 			  .kept.max = REPLY_TEXT_MAX + 1,
-			  .thoughts = &r->reasoning,
-			  .follow_strings = true };
+			  .thoughts = &r->reasoning };
 	int bad;
 
 	while (s.rest.length) {

@@ -10,8 +10,8 @@
  *
  * Only a tag outside of code blocks is one: in a block it is code or an example. A tag
  * right between backticks is a word about it. One closing tag counts in a block of code
- * too: that at the start of a line, which no line of the block and no string opened. Then
- * the block was a draft that was never closed, and all up to the last closing tag at the
+ * too: that at the start of a line, which no line of the block opened. Then the block
+ * was a draft that was never closed, and all up to the last closing tag at the
  * start of a line is thinking.
  *
  * Where it is in doubt, more is thinking, and less is run.
@@ -19,7 +19,6 @@
 #pragma once
 
 #include "agent/model/reply.h"
-#include "init/err.h"
 
 /**
  * think_split() - Move the thinking in a reply's text behind its reasoning

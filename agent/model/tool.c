@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/base/utf8.h"
 #include "agent/model/fence.h"
 #include "agent/model/tool.h"
@@ -15,8 +14,8 @@
 
 void tool_offer(cJSON *tool, const char *schema)
 {
-	(void)cJSON_AddStringToObject(tool, "name", TOOL_NAME);
-	(void)cJSON_AddStringToObject(tool, "description", TOOL_WORDS);
+	json_add(tool, "name", TOOL_NAME);
+	json_add(tool, "description", TOOL_WORDS);
 	(void)cJSON_AddRawToObject(tool, schema, TOOL_SCHEMA);
 }
 
@@ -97,8 +96,7 @@ void tool_arguments(const struct call *c, struct text *out)
 		utf8_mend(&mended, bytes,
 			  utf8_floor(bytes, c->arguments.length, SENT_BACK_MAX));
 		if (c->arguments.length)
-			(void)cJSON_AddStringToObject(root, "unreadable",
-						      text_string(&mended));
+			json_add(root, "unreadable", text_string(&mended));
 	}
 	json_print(root, &printed);
 	utf8_mend(out, text_string(&printed), printed.length);

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/base/utf8.h"
 #include "agent/record/account.h"
 #include "agent/record/record.h"
@@ -48,16 +47,18 @@ int account_read(int fd, cJSON *o, struct err *e)
 {
 	struct read_transcript reading;
 
-	(void)cJSON_AddStringToObject(o, "command", "");
-	(void)cJSON_AddStringToObject(o, "task", "");
-	(void)cJSON_AddStringToObject(o, "outcome", "");
+	json_add(o, "command", "");
+	json_add(o, "task", "");
+	json_add(o, "outcome", "");
 
 	int r = read_transcript_run(fd, take_words, o, &reading, e);
 
 	if (reading.end != READ_TRANSCRIPT_WHOLE)
 		put_words(o, "outcome", OUTCOME_BYTES,
-			  reading.end == READ_TRANSCRIPT_CUT ? "unfinished" : "changed");
-	(void)cJSON_AddNumberToObject(o, "steps", (double)reading.steps);
+			  reading.end == READ_TRANSCRIPT_CUT       ? "unfinished"
+			  : reading.format && !reading.chain.lines ? "of another release"
+								   : "changed");
+	json_add(o, "steps", reading.steps);
 	return r;
 }
 
@@ -75,7 +76,7 @@ static void show_part(struct show *s, const char *title, const char *words,
 	clip_clear(&clip);
 	clip_add(&clip, words, kept);
 	clip_resume(&clip, total > kept ? total - kept : 0, "", 0);
-	show_note(s, title);
+	show_note(s, "%s", title);
 	show_said_by(s, &clip);
 }
 
@@ -83,15 +84,14 @@ static void show_start(struct show *s, const cJSON *line)
 {
 	cleanup_text struct text head = { 0 };
 	const char *task = task_of(line);
-	const char *label = json_text(line, "model"); /* of format 1 */
 	const cJSON *word = json_first(json_get(line, "model"));
 
-	text_printf(&head, "recorded: %.20s %.30s%s%.300s", json_text(line, "command"),
-		    json_text(line, "time"), *label ? " " : "", label);
+	text_printf(&head, "recorded: %.20s %.30s", json_text(line, "command"),
+		    json_text(line, "time"));
 	for (; word; word = word->next)
 		if (cJSON_IsString(word))
 			text_printf(&head, " %.300s", word->valuestring);
-	show_line(s, text_string(&head));
+	show_line(s, "%s", text_string(&head));
 	show_part(s, "task", task, strlen(task));
 }
 
@@ -110,7 +110,6 @@ static void show_begin(struct show *s, const cJSON *line)
 static void show_ended(struct show *s, const cJSON *line)
 {
 	const char *observation = json_text(line, "observation");
-	cleanup_text struct text verdict = { 0 };
 	uint64_t bytes;
 
 	if (!json_get(line, "verdict")) {
@@ -124,9 +123,8 @@ static void show_ended(struct show *s, const cJSON *line)
 			show_part(s, record_streams[i].words, json_text(stream, "head"),
 				  bytes);
 	}
-	text_printf(&verdict, "ended: %.40s: %.300s", json_text(line, "verdict"),
-		    json_text(line, "words"));
-	show_line(s, text_string(&verdict));
+	show_line(s, "ended: %.40s: %.300s", json_text(line, "verdict"),
+		  json_text(line, "words"));
 	show_refused(s, json_get(line, "violations"),
 		     strcmp(json_text(line, "verdict"), "violation") == 0);
 }
@@ -135,13 +133,11 @@ static void show_end(struct show *s, const cJSON *line)
 {
 	const char *answer = json_text(line, "answer");
 	const char *error = json_text(line, "error");
-	cleanup_text struct text words = { 0 };
 
 	if (*answer)
 		show_answer(s, answer, strlen(answer));
-	text_printf(&words, "outcome: %.40s%s%.300s", json_text(line, "outcome"),
-		    *error ? ": " : "", error);
-	show_line(s, text_string(&words));
+	show_line(s, "outcome: %.40s%s%.300s", json_text(line, "outcome"),
+		  *error ? ": " : "", error);
 }
 
 static const struct event {
@@ -157,8 +153,6 @@ static const struct event {
 	{ "command", .of = "command" },
 	{ "tests", .good = "stands", .why = "why" },
 	{ "checked", .of = "check", .good = "passed", .why = "printed" },
-	{ "judged", .of = "judge", .good = "stands", .why = "words" },
-	{ "skill", .of = "name", .good = "kept", .why = "words" },
 };
 
 static void show_event(struct show *s, const struct event *event, const cJSON *line)
@@ -172,7 +166,7 @@ static void show_event(struct show *s, const struct event *event, const cJSON *l
 		text_printf(&words, ": %s%s: %.300s",
 			    cJSON_IsTrue(json_get(line, event->good)) ? "" : "not ",
 			    event->good, json_text(line, event->why));
-	show_line(s, text_string(&words));
+	show_line(s, "%s", text_string(&words));
 }
 
 static int take_event(void *arg, const char *event, const cJSON *line, struct err *e)

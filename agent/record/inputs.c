@@ -4,18 +4,15 @@
  */
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
-#include "agent/record/record.h"
 
-/* so that it means the same in any folder */
-static void add_path(cJSON *o, const char *name, const char *path)
+void inputs_path(cJSON *o, const char *name, const char *path)
 {
 	cleanup_text struct text whole = { 0 };
 
 	path_absolute(path, &whole);
-	record_string(o, name, text_string(&whole), whole.length);
+	json_add(o, name, &whole);
 }
 
 int inputs_file(cJSON *o, const char *path, const char *name, int stream,
@@ -29,12 +26,12 @@ int inputs_file(cJSON *o, const char *path, const char *name, int stream,
 	if (r < 0)
 		return r;
 	if (stream < 0)
-		add_path(o, "path", path);
+		inputs_path(o, "path", path);
 	else
-		record_string(o, "path", name, strlen(name));
-	record_string(o, "name", name, strlen(name));
-	(void)cJSON_AddNumberToObject(o, "bytes", (double)bytes);
-	(void)cJSON_AddStringToObject(o, "sha256", hex);
+		json_add(o, "path", name);
+	json_add(o, "name", name);
+	json_add(o, "bytes", bytes);
+	json_add(o, "sha256", hex);
 	if (stream >= 0)
 		(void)cJSON_AddTrueToObject(o, "stream");
 	return 0;
@@ -49,17 +46,16 @@ cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 	int r = 0;
 
 	if (strchr(o->rootfs, '/'))
-		add_path(given, "rootfs", o->rootfs);
+		inputs_path(given, "rootfs", o->rootfs);
 	else
-		record_string(given, "rootfs", o->rootfs, strlen(o->rootfs));
-	(void)cJSON_AddNumberToObject(given, "step_ms", (double)o->step_ms);
-	(void)cJSON_AddBoolToObject(given, "stateless", stateless);
+		json_add(given, "rootfs", o->rootfs);
+	json_add(given, "step_ms", o->step_ms);
+	json_add(given, "stateless", stateless);
 	if (b->put_count > b->own_puts)
 		(void)cJSON_AddTrueToObject(given, "out");
 	options = cJSON_AddObjectToObject(given, "options");
 	for (size_t i = 0; i + 1 < o->pass.count; i += 2)
-		record_string(options, o->pass.items[i], o->pass.items[i + 1],
-			      strlen(o->pass.items[i + 1]));
+		json_add(options, o->pass.items[i], o->pass.items[i + 1]);
 	files = cJSON_AddArrayToObject(given, "files");
 	for (size_t i = 0; r == 0 && i < o->files.count; i++) {
 		const struct input_file *f = &b->files[i];

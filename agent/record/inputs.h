@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "agent/base/json.h"
 #include "agent/base/chain.h"
 #include "agent/session/jail_opts.h"
 
@@ -26,8 +25,10 @@ int inputs_fd(int fd, const char *path, struct stop *stop, char hex[DIGEST_HEX],
 	      uint64_t *bytes, struct err *e);
 
 /** inputs_modules() - The same of an open folder's entries that end in .py */
-int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
-		   struct err *e);
+int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], struct err *e);
+
+/** inputs_path() - Add a path as a string, absolute: it means the same in any folder */
+void inputs_path(cJSON *o, const char *name, const char *path);
 
 /**
  * inputs_file() - Tell of a file of the user's: path (absolute), name, bytes, sha256

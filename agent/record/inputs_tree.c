@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/digest.h"
 #include "agent/base/file.h"
 #include "agent/record/inputs.h"
 #include "init/io.h"
@@ -140,24 +139,21 @@ static int is_module(const struct dirent *entry)
 	return length > 3 && strcmp(entry->d_name + length - 3, ".py") == 0;
 }
 
-static int add_all(struct tree *t, int fd, char hex[DIGEST_HEX], uint64_t *bytes,
-		   struct err *e)
+static int add_all(struct tree *t, int fd, char hex[DIGEST_HEX], struct err *e)
 {
 	int r;
 
 	sha256_init(&t->sum);
 	r = add_folder(t, fd, ".", e);
 	digest_hex(&t->sum, hex);
-	*bytes = t->bytes;
 	return r;
 }
 
-int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
-		   struct err *e)
+int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], struct err *e)
 {
 	struct tree modules = { .takes = is_module, .stop = stop };
 
-	return add_all(&modules, fd, hex, bytes, e);
+	return add_all(&modules, fd, hex, e);
 }
 
 int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
@@ -172,6 +168,7 @@ int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
 		return fd;
 	if (!S_ISDIR(st.st_mode))
 		return inputs_fd(fd, path, stop, hex, bytes, e);
-	r = add_all(&all, fd, hex, bytes, e);
+	r = add_all(&all, fd, hex, e);
+	*bytes = all.bytes;
 	return r < 0 && r != -EINTR ? err_within(e, "%s: ", path) : r;
 }

@@ -5,11 +5,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"
 #include "agent/record/transcript.h"
@@ -35,37 +33,6 @@ static int check_event(struct read_transcript *r, uint64_t number, const char *e
 		return err_say(&r->why, EBADMSG,
 			       "a transcript has one start line, which is the first");
 	return 0;
-}
-
-/* what format 1 had other names for */
-static void renew_names(const char *event, cJSON *line)
-{
-	static const struct {
-		const char *event, *was, *is;
-	} names[] = {
-		{ "start", "jail", "inputs" },
-		{ "step", "head", "state_number" },
-		{ "step", "max_rss_bytes", "memory_peak_bytes" },
-		{ "step", "output", "stdout" },
-		{ "step", "error", "stderr" },
-	};
-	const char *verdict = json_text(line, "verdict");
-	const char *by = json_get(line, "budget_ended")           ? "task-limit"
-			 : strcmp(verdict, "cancelled") == 0      ? "user"
-			 : strcmp(verdict, "launcher-error") == 0 ? "failure"
-								  : NULL;
-
-	for (size_t i = 0; i < COUNT(names); i++) {
-		bool here = strcmp(event, names[i].event) == 0;
-		cJSON *member =
-			here ? cJSON_DetachItemFromObjectCaseSensitive(line, names[i].was)
-			     : NULL;
-
-		if (member)
-			(void)cJSON_AddItemToObject(line, names[i].is, member);
-	}
-	if (by)
-		(void)cJSON_AddStringToObject(line, "ended_by", by);
 }
 
 static void count_step(struct read_transcript *r, const char *event, const cJSON *line)
@@ -99,11 +66,14 @@ static int take_line(struct reader *reader, struct err *e)
 	event = json_text(root, "event");
 	if (check_event(r, next.lines, event) < 0)
 		return 0;
+	if (next.lines == 1 &&
+	    (!json_u32(root, "format", &r->format) || r->format != RECORD_FORMAT)) {
+		(void)err_say(&r->why, EBADMSG,
+			      "it has format %u, of another release; this one reads %d",
+			      r->format, RECORD_FORMAT);
+		return 0;
+	}
 	r->chain = next;
-	if (next.lines == 1)
-		(void)json_u32(root, "format", &r->format);
-	if (r->format < RECORD_FORMAT)
-		renew_names(event, root);
 	count_step(r, event, root);
 	if (strcmp(event, "end") == 0)
 		r->end = READ_TRANSCRIPT_WHOLE;

@@ -9,9 +9,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-
+#include "agent/base/json.h"
 #include "agent/base/chain.h"
 
 /* exit statuses of commands */
@@ -27,7 +25,7 @@ struct read_transcript {
 	uint64_t steps;     /* that had begun, in these lines */
 	uint64_t cut_off; /* of these: by a signal, the task's limit, a failure, a user */
 	bool begun;       /* the last of them has no end in these lines */
-	uint32_t format;  /* of these lines; older ones are read as today's */
+	uint32_t format;  /* of these lines */
 	bool half;        /* behind them: a line that was not finished */
 	struct err why; /* READ_TRANSCRIPT_CHANGED: of the first line that does not fit */
 };

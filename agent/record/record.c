@@ -3,17 +3,14 @@
  * record.c - a run as JSON: see record.h
  */
 #include <limits.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/base/version.h"
 #include "agent/record/record.h"
-#include "agent/session/media.h"
 
 const struct record_stream record_streams[RECORD_STREAMS] = {
 	{ "stdout", "stdout", offsetof(struct step, out) },
@@ -36,29 +33,6 @@ static const char *const media_states[] = {
 	[MEDIA_TOO_BIG] = "too-big",
 };
 
-static cJSON *mended(const char *bytes, size_t length)
-{
-	cleanup_text struct text text = { 0 };
-
-	utf8_mend(&text, bytes, length);
-	return cJSON_CreateString(text_string(&text));
-}
-
-void record_string(cJSON *object, const char *name, const char *bytes, size_t length)
-{
-	(void)cJSON_AddItemToObject(object, name, mended(bytes, length));
-}
-
-void record_text(cJSON *object, const char *name, const struct text *text)
-{
-	record_string(object, name, text_string(text), text->length);
-}
-
-static void add_count(cJSON *o, const char *name, uint64_t count)
-{
-	(void)cJSON_AddNumberToObject(o, name, (double)count);
-}
-
 /* the kept part of a stream, its size, and how much of it is left out */
 static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 {
@@ -69,12 +43,12 @@ static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 	char digest[DIGEST_HEX];
 
 	clip_digest(clip, digest);
-	record_text(one, "head", &head);
+	json_add(one, "head", &head);
 	if (cut)
-		record_text(one, "tail", &tail);
-	add_count(one, "bytes", clip->total);
-	add_count(one, "left_out", cut);
-	(void)cJSON_AddStringToObject(one, "sha256", digest);
+		json_add(one, "tail", &tail);
+	json_add(one, "bytes", clip->total);
+	json_add(one, "left_out", cut);
+	json_add(one, "sha256", digest);
 }
 
 /* what a step showed: a list, perhaps empty */
@@ -86,19 +60,19 @@ static cJSON *media_json(const struct media_list *l)
 		const struct media_item *m = &l->items[i];
 		cJSON *o = json_append(list);
 
-		(void)cJSON_AddNumberToObject(o, "object", m->head.object);
-		(void)cJSON_AddStringToObject(o, "kind", media_forms[m->head.kind].name);
-		(void)cJSON_AddStringToObject(o, "from", media_froms[m->head.from]);
-		(void)cJSON_AddStringToObject(o, "state", media_states[m->state]);
-		add_count(o, "bytes", m->head.bytes);
+		json_add(o, "object", m->head.object);
+		json_add(o, "kind", media_forms[m->head.kind].name);
+		json_add(o, "from", media_froms[m->head.from]);
+		json_add(o, "state", media_states[m->state]);
+		json_add(o, "bytes", m->head.bytes);
 		if (m->state == MEDIA_WHOLE)
-			(void)cJSON_AddStringToObject(o, "sha256", m->sha256);
+			json_add(o, "sha256", m->sha256);
 		if (m->name.length)
-			record_text(o, "name", &m->name);
+			json_add(o, "name", &m->name);
 		if (m->saved.length)
-			record_text(o, "saved", &m->saved);
+			json_add(o, "saved", &m->saved);
 		else if (m->unsaved.length)
-			record_text(o, "unsaved", &m->unsaved);
+			json_add(o, "unsaved", &m->unsaved);
 	}
 	return list;
 }
@@ -106,23 +80,12 @@ static cJSON *media_json(const struct media_list *l)
 /* null where it is none */
 static void add_number(cJSON *o, const char *name, bool any, double number)
 {
-	(void)cJSON_AddItemToObject(
-		o, name, any ? cJSON_CreateNumber(number) : cJSON_CreateNull());
+	json_add(o, name, any ? cJSON_CreateNumber(number) : cJSON_CreateNull());
 }
 
 static void add_word(cJSON *o, const char *name, const char *word)
 {
-	if (word && *word)
-		record_string(o, name, word, strlen(word));
-	else
-		(void)cJSON_AddNullToObject(o, name);
-}
-
-void record_ending(cJSON *o, const struct verdict_facts *f)
-{
-	add_number(o, "exit_code", f->code >= 0, f->code);
-	add_number(o, "signal", f->signal != 0, f->signal);
-	add_word(o, "violation", f->syscall);
+	json_add(o, name, word && *word ? word : NULL);
 }
 
 /* NULL where the step came to an end by itself, or by a limit of its own */
@@ -144,26 +107,27 @@ static void add_run(cJSON *o, const struct step *step)
 		text_puts(&words, "a signal ended the run while this step ran");
 	else
 		verdict_words(f, &words);
-	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(f->verdict));
-	(void)cJSON_AddStringToObject(o, "state", state_name(f->state));
+	json_add(o, "verdict", verdict_name(f->verdict));
+	json_add(o, "state", state_name(f->state));
 	add_number(o, "state_number", f->headed, f->head);
-	record_ending(o, f);
-	(void)cJSON_AddItemToObject(o, "violations",
-				    step->violations
-					    ? cJSON_Duplicate(step->violations, true)
-					    : cJSON_CreateNull());
+	add_number(o, "exit_code", f->code >= 0, f->code);
+	add_number(o, "signal", f->signal != 0, f->signal);
+	add_word(o, "violation", f->syscall);
+	json_add(o, "violations",
+		 step->violations ? cJSON_Duplicate(step->violations, true)
+				  : cJSON_CreateNull());
 	add_word(o, "ended_by", ended_by(step));
 	add_word(o, "limit", f->limit);
-	(void)cJSON_AddStringToObject(o, "words", text_string(&words));
-	add_count(o, "wall_ms", step->wall_ms);
-	add_count(o, "cpu_ms", step->cpu_ms);
-	add_count(o, "memory_peak_bytes", step->memory_peak_bytes);
-	(void)cJSON_AddNumberToObject(o, "strays", step->strays);
+	json_add(o, "words", text_string(&words));
+	json_add(o, "wall_ms", step->wall_ms);
+	json_add(o, "cpu_ms", step->cpu_ms);
+	json_add(o, "memory_peak_bytes", step->memory_peak_bytes);
+	json_add(o, "strays", step->strays);
 	for (size_t i = 0; i < RECORD_STREAMS; i++)
 		add_clip(o, record_streams[i].name,
 			 (const void *)((const char *)step + record_streams[i].offset));
 	if (step->media)
-		(void)cJSON_AddItemToObject(o, "media", media_json(step->media));
+		json_add(o, "media", media_json(step->media));
 }
 
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
@@ -171,15 +135,15 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 {
 	cJSON *o = cJSON_CreateObject();
 
-	add_count(o, "step", number);
+	json_add(o, "step", number);
 	if (code)
-		record_text(o, "code", code);
+		json_add(o, "code", code);
 	else if (!step)
 		(void)cJSON_AddNullToObject(o, "code");
 	if (step)
 		add_run(o, step);
 	if (observation)
-		record_text(o, "observation", observation);
+		json_add(o, "observation", observation);
 	return o;
 }
 
@@ -188,7 +152,7 @@ cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms)
 	cJSON *o = record_step(number, code, NULL, NULL);
 
 	if (cpu_ms)
-		add_count(o, "cpu_limit_ms", cpu_ms);
+		json_add(o, "cpu_limit_ms", cpu_ms);
 	return o;
 }
 
@@ -197,9 +161,10 @@ static void add_reasoning(cJSON *object, const struct text *thought)
 {
 	if (!thought->length)
 		return;
-	record_string(object, "reasoning", thought->bytes,
-		      utf8_floor(thought->bytes, thought->length, REASONING_MAX));
-	add_count(object, "reasoning_bytes", thought->length);
+	json_add(object, "reasoning",
+		 json_mended(thought->bytes,
+			     utf8_floor(thought->bytes, thought->length, REASONING_MAX)));
+	json_add(object, "reasoning_bytes", thought->length);
 }
 
 cJSON *record_reply(const struct reply *reply, const struct usage *usage)
@@ -207,18 +172,18 @@ cJSON *record_reply(const struct reply *reply, const struct usage *usage)
 	cJSON *o = cJSON_CreateObject();
 	cJSON *calls;
 
-	record_text(o, "text", &reply->text);
+	json_add(o, "text", &reply->text);
 	add_reasoning(o, &reply->reasoning);
 	calls = reply->call_count ? cJSON_AddArrayToObject(o, "calls") : NULL;
 	for (size_t i = 0; i < reply->call_count; i++) {
 		const struct call *c = &reply->calls[i];
 		cJSON *one = json_append(calls);
 
-		(void)cJSON_AddStringToObject(one, "id", c->id);
-		(void)cJSON_AddStringToObject(one, "name", c->name);
-		record_text(one, "arguments", &c->arguments);
+		json_add(one, "id", c->id);
+		json_add(one, "name", c->name);
+		json_add(one, "arguments", &c->arguments);
 	}
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(usage));
+	json_add(o, "usage", record_usage(usage));
 	return o;
 }
 
@@ -226,24 +191,20 @@ cJSON *record_usage(const struct usage *usage)
 {
 	cJSON *o = cJSON_CreateObject();
 
-	add_count(o, "requests", usage->requests);
-	add_count(o, "retries", usage->retries);
-	add_count(o, "prompt_tokens", usage->prompt_tokens);
-	add_count(o, "completion_tokens", usage->completion_tokens);
-	if (usage->cached_tokens)
-		add_count(o, "cached_tokens", usage->cached_tokens);
-	if (usage->cache_write_tokens)
-		add_count(o, "cache_write_tokens", usage->cache_write_tokens);
-	if (usage->judged)
-		add_count(o, "judged", usage->judged);
+	json_add(o, "requests", usage->requests);
+	json_add(o, "retries", usage->retries);
+	json_add(o, "prompt_tokens", usage->prompt_tokens);
+	json_add(o, "completion_tokens", usage->completion_tokens);
+	json_add(o, "cached_tokens", usage->cached_tokens);
+	json_add(o, "cache_write_tokens", usage->cache_write_tokens);
+	json_add(o, "judged", usage->judged);
 	return o;
 }
 
 /* what @from lacks is not in @to either */
 static void copy(cJSON *to, const cJSON *from, const char *name)
 {
-	(void)cJSON_AddItemToObject(to, name,
-				    cJSON_Duplicate(json_get(from, name), true));
+	json_add(to, name, cJSON_Duplicate(json_get(from, name), true));
 }
 
 cJSON *record_session(const struct session *s)
@@ -258,7 +219,7 @@ cJSON *record_session(const struct session *s)
 	char hex[DIGEST_HEX];
 	struct err unheard;
 
-	(void)cJSON_AddNumberToObject(o, "session", s->id);
+	json_add(o, "session", s->id);
 	for (size_t i = 0; i < COUNT(told); i++)
 		copy(o, s->opened, told[i]);
 	for (size_t i = 0; i < COUNT(digests); i++)
@@ -266,7 +227,7 @@ cJSON *record_session(const struct session *s)
 	/* the digest is of the object as this line has it */
 	if (posture && record_print(posture, &line, &unheard) == 0) {
 		digest_bytes(line.bytes, line.length, hex);
-		(void)cJSON_AddStringToObject(o, "posture_sha256", hex);
+		json_add(o, "posture_sha256", hex);
 		copy(o, s->opened, "posture");
 	}
 	return o;
@@ -302,14 +263,14 @@ void record_origin(cJSON *o)
 {
 	cJSON *argv;
 
-	(void)cJSON_AddNumberToObject(o, "format", RECORD_FORMAT);
-	(void)cJSON_AddStringToObject(o, "stepjail_agent", AGENT_VERSION);
-	record_string(o, "host", origin.host, strlen(origin.host));
-	(void)cJSON_AddNumberToObject(o, "uid", origin.uid);
+	json_add(o, "format", RECORD_FORMAT);
+	json_add(o, "stepjail_agent", AGENT_VERSION);
+	json_add(o, "host", origin.host);
+	json_add(o, "uid", origin.uid);
 	argv = cJSON_AddArrayToObject(o, "argv");
 	for (char *const *word = origin.argv; word && *word; word++)
-		(void)cJSON_AddItemToArray(argv, mended(*word, strlen(*word)));
-	(void)cJSON_AddStringToObject(o, "started", origin.started);
+		(void)cJSON_AddItemToArray(argv, json_mended(*word, strlen(*word)));
+	json_add(o, "started", origin.started);
 }
 
 cJSON *record_result(const char *outcome, const struct text *answer, const char *error,
@@ -320,11 +281,11 @@ cJSON *record_result(const char *outcome, const struct text *answer, const char 
 	record_origin(o);
 	add_word(o, "outcome", outcome);
 	if (answer)
-		record_text(o, "answer", answer);
+		json_add(o, "answer", answer);
 	else
 		(void)cJSON_AddNullToObject(o, "answer");
 	add_word(o, "error", error);
-	(void)cJSON_AddNumberToObject(o, "status", status);
+	json_add(o, "status", status);
 	return o;
 }
 

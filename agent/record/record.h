@@ -4,14 +4,10 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdint.h>
-
 #include "agent/model/model.h"
 #include "agent/session/session.h"
 
-/* of --json and transcripts. 1 had other names, see renew_names() in read_transcript.c;
- * transcripts of it are still read */
+/* of --json and transcripts; no other one is read */
 #define RECORD_FORMAT 2
 #define RECORD_STREAMS 4
 
@@ -20,12 +16,6 @@ extern const struct record_stream {
 	const char *name, *words;
 	size_t offset;
 } record_streams[RECORD_STREAMS];
-
-/** record_string() - Add a string, mended to UTF-8 */
-void record_string(cJSON *object, const char *name, const char *bytes, size_t length);
-
-/** record_text() - The same of a text */
-void record_text(cJSON *object, const char *name, const struct text *text);
 
 /**
  * record_begin() - Take down where records come from, before this process confines itself
@@ -56,9 +46,6 @@ cJSON *record_result(const char *outcome, const struct text *answer, const char 
  */
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
 		   const struct text *observation);
-
-/** record_ending() - Add exit code, signal and violation; null where there is none */
-void record_ending(cJSON *o, const struct verdict_facts *f);
 
 /** record_reply() - A reply, its calls, the first 64 KiB of what the model thought, and
  * what it has used so far, as an object for the caller to own */

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/record/shown.h"
 #include "init/io.h"
@@ -132,13 +131,13 @@ static void say_where(const struct media_item *m, const struct media_item *befor
 	else
 		text_puts(&line,
 			  "not kept (--out DIR or --transcript FILE would keep it)");
-	show_place(to, text_string(&line));
+	show_place(to, "%s", text_string(&line));
 	if (!m->name.length || is_named(m, before))
 		return;
 	/* the jail's own word: it is folded behind the agent's mark, as a path is not */
 	text_clear(&line);
 	escape_name(&line, text_string(&m->name), m->name.length);
-	show_say(to, "    saved by the code as %s", text_string(&line));
+	show_note(to, "    saved by the code as %s", text_string(&line));
 }
 
 static void say_missing(const struct media_item *m, struct show *to)
@@ -156,7 +155,7 @@ static void say_missing(const struct media_item *m, struct show *to)
 			    units_say_size(MEDIA_STEP_BYTES).text);
 	else
 		text_printf(&line, "it was cut off after %zu bytes", m->bytes.length);
-	show_note(to, text_string(&line));
+	show_note(to, "%s", text_string(&line));
 }
 
 void shown_show(const struct media_list *l, struct show *to)

@@ -12,8 +12,6 @@
 #include "agent/base/folder.h"
 #include "agent/confine/confine.h"
 #include "agent/record/transcript.h"
-#include "agent/session/media.h"
-#include "agent/show/show.h"
 
 struct shown {
 	const struct folder *out; /* of --out: files go to shown/ in it */

@@ -181,16 +181,14 @@ void transcript_show(const struct transcript *t, struct show *show)
 	text_printf(&line, "transcript: %s, ", text_string(&t->path));
 	text_count(&line, t->chain.lines, "line");
 	text_printf(&line, ", sha256 %s", t->chain.digest);
-	show_place(show, text_string(&line));
+	show_place(show, "%s", text_string(&line));
 	if (t->others < TRANSCRIPTS_MAX && bytes <= TRANSCRIPTS_BYTES_MAX)
 		return;
-	text_clear(&line);
-	text_printf(
-		&line,
+	show_place(
+		show,
 		"%" PRIu64
 		" transcripts hold %s; to remove old ones: stepjail-agent transcripts prune",
 		t->others + 1, units_say_size(bytes).text);
-	show_place(show, text_string(&line));
 }
 
 void transcript_close(struct transcript *t)

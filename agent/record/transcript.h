@@ -14,25 +14,15 @@
  *	start	who ran what: the model, its prompts, the jail's options, files' digests
  *	session	a new jail: its posture, digests of plan, root tree and posture
  *	reply	what the model said, and what it has used so far
- *	thought	what went with it, in transcripts of --mode react, which is gone
  *	code	is run next
  *	step	how that ended, what it printed, what the model was told
  *	tests	how an answer did with the user's tests, in a jail of the judge's own
  *	checked	what a program of the user's said to a prompt, a reply, an answer
- *	skill	a function that the model wants to keep, and whether it is kept
- *	judged	what a judge of the answer said
  *	command	what was asked of the session at a prompt
  *	end	the outcome
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "agent/base/chain.h"
-#include "agent/session/session.h"
 #include "agent/show/show.h"
 
 /* bytes of a line, its newline too. The longest thing in one is a reply or an answer

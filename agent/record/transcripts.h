@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
 #include "agent/base/text.h"

@@ -7,18 +7,13 @@
  */
 #include <string.h>
 
-#include "agent/base/escape.h"
+#include "agent/base/source.h"
 #include "agent/repl/repl.h"
 
 #define PEEK_MS 1000
 #define NAME_MOST 50
 
-__asm__(".pushsection .rodata\n"
-	"complete_source:\n"
-	".incbin \"agent/repl/complete.py\"\n"
-	".byte 0\n"
-	".popsection\n");
-extern const char complete_source[];
+SOURCE(complete_source, SOURCE_FILE("agent/repl/complete.py"));
 
 static void peek(struct repl *r, const char *word, size_t length)
 {

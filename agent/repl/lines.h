@@ -6,11 +6,9 @@
 #pragma once
 
 #include <histedit.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "agent/base/stop.h"
-#include "agent/base/text.h"
 
 #define LINES_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pieces.c - where statements begin: see pieces.h
- *
- * The assembler reads pieces.py by its path from the top of the tree; make knows of it as
- * a prerequisite.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/source.h"
 #include "agent/repl/pieces.h"
 
-__asm__(".pushsection .rodata\n"
-	"pieces_source:\n"
-	".incbin \"agent/repl/pieces.py\"\n"
-	".byte 0\n"
-	".popsection\n");
-extern const char pieces_source[];
+SOURCE(pieces_source, SOURCE_FILE("agent/repl/pieces.py"));
 
 int pieces_ask(struct session *s, const char *text, size_t length, bool script,
 	       struct text *marks, struct err *e)

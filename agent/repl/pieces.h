@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "agent/session/session.h"
 
 #define PIECES_MAX_BYTES ((size_t)640 << 10) /* as base64 it is within STEP_SOURCE_MAX */

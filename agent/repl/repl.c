@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/utf8.h"
 #include "agent/model/extract.h"
 #include "agent/record/record.h"
@@ -24,7 +23,7 @@
 
 int repl_go_on(struct repl *r, struct err *e)
 {
-	show_say(&r->show, "%s", e->text);
+	show_note(&r->show, "%s", e->text);
 	r->status = 1;
 	if (r->session.open)
 		return 0;
@@ -33,7 +32,7 @@ int repl_go_on(struct repl *r, struct err *e)
 
 	repl_start(r);
 	if (s == 0)
-		show_say(&r->show, LOST);
+		show_note(&r->show, "%s", LOST);
 	return s;
 }
 
@@ -128,20 +127,20 @@ static void say_verdict(struct repl *r, const struct verdict_facts *f)
 		return;
 	if (f->verdict == VERDICT_LAUNCHER_ERROR && kept) {
 		escape_name(&cause, f->reason, strlen(f->reason));
-		show_say(&r->show, "not run: %s", text_string(&cause));
+		show_note(&r->show, "not run: %s", text_string(&cause));
 		return;
 	}
 	text_printf(&cause, "%s: ", verdict_name(f->verdict));
 	verdict_cause(f, &cause);
 	if (kept)
-		show_say(&r->show, "%s; your variables are kept", text_string(&cause));
+		show_note(&r->show, "%s; your variables are kept", text_string(&cause));
 	else if (f->state == STATE_ROLLED_BACK)
-		show_say(&r->show,
-			 "%s; rolled back to state %" PRIu32
-			 ": your variables are as they were",
-			 text_string(&cause), r->session.state);
+		show_note(&r->show,
+			  "%s; rolled back to state %" PRIu32
+			  ": your variables are as they were",
+			  text_string(&cause), r->session.state);
 	else
-		show_say(&r->show, "%s; " LOST, text_string(&cause));
+		show_note(&r->show, "%s; " LOST, text_string(&cause));
 }
 
 int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t state,
@@ -149,11 +148,11 @@ int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t s
 {
 	cJSON *o = cJSON_CreateObject();
 
-	(void)cJSON_AddStringToObject(o, "command", command);
-	(void)cJSON_AddNumberToObject(o, "branch", branch);
-	(void)cJSON_AddNumberToObject(o, "state", state);
+	json_add(o, "command", command);
+	json_add(o, "branch", branch);
+	json_add(o, "state", state);
 	if (file)
-		(void)cJSON_AddItemToObject(o, "file", file);
+		json_add(o, "file", file);
 	return transcript_add(&r->transcript, &r->session, "command", o, e);
 }
 
@@ -206,14 +205,14 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	show_refused(&r->show, r->step.violations, f->verdict == VERDICT_VIOLATION);
 	clip_last_line(&r->step.trace, &last);
 	if (strcmp(text_string(&last), "bdb.BdbQuit") == 0)
-		show_say(
+		show_note(
 			&r->show,
 			"breakpoint() needs somebody at a terminal; print() what you want to see, or look at variables between steps");
 	if (r->step.strays)
-		show_say(&r->show,
-			 "%" PRIu32
-			 " threads or processes were left running and have been ended",
-			 r->step.strays);
+		show_note(&r->show,
+			  "%" PRIu32
+			  " threads or processes were left running and have been ended",
+			  r->step.strays);
 	if (f->state == STATE_LOST)
 		repl_start(r);
 	r->branches[r->session.branch].state = r->session.state;
@@ -234,8 +233,9 @@ int repl_code(struct repl *r, const char *bytes, size_t length, struct err *e)
 	text_add(&code, bytes, length);
 	if (utf8 && !code.failed)
 		return run_step(r, &code, e);
-	show_say(&r->show,
-		 utf8 ? "not run: it is longer than 256 KiB" : "not run: it is no UTF-8");
+	show_note(&r->show, "%s",
+		  utf8 ? "not run: it is longer than 256 KiB"
+		       : "not run: it is no UTF-8");
 	r->status = 1;
 	return 0;
 }

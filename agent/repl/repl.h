@@ -4,14 +4,10 @@
  */
 #pragma once
 
-#include "agent/base/escape.h"
 #include "agent/loop/out.h"
 #include "agent/record/shown.h"
-#include "agent/record/transcript.h"
 #include "agent/repl/lines.h"
 #include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
-#include "agent/show/show.h"
 
 #define REPL_BRANCHES_MAX 32
 #define REPL_NAME_BYTES 32

@@ -2,13 +2,11 @@
 /*
  * repl_command.c - the commands of the prompt, a row each. See repl.h
  */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/repl/repl.h"
 
@@ -44,7 +42,7 @@ static int rollback(struct repl *r, char *const *words, struct err *e)
 		s = session_change(&r->session, SESSION_ROLLBACK, branch, state, e);
 	if (s < 0)
 		return s;
-	show_say(&r->show, "at state %" PRIu32 " again; files stay", state);
+	show_note(&r->show, "at state %" PRIu32 " again; files stay", state);
 	return go_to(r, "rollback", branch, state, e);
 }
 
@@ -61,9 +59,9 @@ static int list_branches(struct repl *r)
 {
 	for (uint32_t i = 0; i < r->branch_count; i++)
 		if (r->branches[i].name[0])
-			show_say(&r->show, "%c %s at state %" PRIu32,
-				 i == r->session.branch ? '*' : ' ', r->branches[i].name,
-				 r->branches[i].state);
+			show_note(&r->show, "%c %s at state %" PRIu32,
+				  i == r->session.branch ? '*' : ' ', r->branches[i].name,
+				  r->branches[i].state);
 	return 0;
 }
 
@@ -153,13 +151,13 @@ static int status(struct repl *r, char *const *words, struct err *e)
 		read_state(one, &state, &parent, &bytes);
 		all += bytes;
 	}
-	show_say(&r->show, "branch       %s, at state %" PRIu32,
-		 r->branches[r->session.branch].name, r->session.state);
-	show_say(&r->show, "states kept  %d, with %s of memory; :states lists them",
-		 cJSON_GetArraySize(kept), units_say_size(all).text);
-	show_say(&r->show, "session      number %u, root tree %s, %s for a step",
-		 r->session.jails, r->plan.jail->rootfs,
-		 units_say_time(r->plan.step_ms).text);
+	show_note(&r->show, "branch       %s, at state %" PRIu32,
+		  r->branches[r->session.branch].name, r->session.state);
+	show_note(&r->show, "states kept  %d, with %s of memory; :states lists them",
+		  cJSON_GetArraySize(kept), units_say_size(all).text);
+	show_note(&r->show, "session      number %u, root tree %s, %s for a step",
+		  r->session.jails, r->plan.jail->rootfs,
+		  units_say_time(r->plan.step_ms).text);
 	return 0;
 }
 
@@ -172,13 +170,13 @@ static int states(struct repl *r, char *const *words, struct err *e)
 	(void)words;
 	if (!root)
 		return -e->errnum;
-	show_say(&r->show, "  %-7s%-7s%s", "state", "from", "memory");
+	show_note(&r->show, "  %-7s%-7s%s", "state", "from", "memory");
 	cJSON_ArrayForEach(one, json_get(root, "states"))
 	{
 		read_state(one, &state, &parent, &bytes);
-		show_say(&r->show, "%c %-7" PRIu64 "%-7" PRIu64 "%s",
-			 state == r->session.state ? '*' : ' ', state, parent,
-			 units_say_size(bytes).text);
+		show_note(&r->show, "%c %-7" PRIu64 "%-7" PRIu64 "%s",
+			  state == r->session.state ? '*' : ' ', state, parent,
+			  units_say_size(bytes).text);
 	}
 	return 0;
 }
@@ -192,7 +190,7 @@ static int reset(struct repl *r, char *const *words, struct err *e)
 	repl_start(r);
 	if (s < 0)
 		return s;
-	show_say(&r->show, "a new session");
+	show_note(&r->show, "a new session");
 	return repl_record(r, "reset", 0, 0, NULL, e);
 }
 
@@ -245,7 +243,7 @@ static int help(struct repl *r, char *const *words, struct err *e)
 	for (size_t i = 0; i < COMMANDS; i++) {
 		(void)snprintf(head, sizeof(head), ":%s %s", commands[i].name,
 			       commands[i].usage);
-		show_say(&r->show, "%-20s%s", head, commands[i].help);
+		show_note(&r->show, "%-20s%s", head, commands[i].help);
 	}
 	return 0;
 }

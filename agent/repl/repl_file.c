@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/file.h"
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
@@ -42,7 +41,7 @@ static void show_entry(struct repl *r, const struct session_entry *entry)
 					 : "other",
 		    entry->size_bytes, when);
 	escape_name(&words, entry->name, strlen(entry->name));
-	show_note(&r->show, text_string(&words));
+	show_note(&r->show, "%s", text_string(&words));
 }
 
 int repl_files(struct repl *r, char *const *words, struct err *e)
@@ -54,8 +53,8 @@ int repl_files(struct repl *r, char *const *words, struct err *e)
 	struct session_entry entry;
 
 	if (s == 0)
-		show_say(&r->show, "%-6s%12s  %-16s  %s", "kind", "bytes", "changed",
-			 "name");
+		show_note(&r->show, "%-6s%12s  %-16s  %s", "kind", "bytes", "changed",
+			  "name");
 	for (size_t at = 0;
 	     s == 0 && (more = session_entry_next(&list, &at, &entry)) > 0;)
 		show_entry(r, &entry);
@@ -72,7 +71,7 @@ int repl_put(struct repl *r, char *const *words, struct err *e)
 
 	if (s < 0)
 		return refused(s, name, e);
-	show_say(&r->show, "written, below /work");
+	show_note(&r->show, "written, below /work");
 
 	if (r->transcript.fd < 0)
 		return 0;

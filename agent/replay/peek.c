@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
@@ -15,14 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
-#include "agent/confine/confine.h"
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"
 #include "agent/replay/peek.h"
-#include "agent/session/launch.h"
 #include "init/io.h"
 
 #define WORDS_MAX 1024 /* two lists of at most 256, and what comes once */
@@ -30,10 +26,8 @@
 #define ROW(kind, field) OPT_ROW(PLAIN, kind, struct peek, field)
 
 static const struct opt rows[] = {
-	{ "format", "N", .min = 1, .max = RECORD_FORMAT, ROW(COUNT, format) },
 	{ "rootfs", "NAME", ROW(TEXT, jail.rootfs) },
 	{ "step-time", "TIME", .min = 100, .max = 24 * HOUR_MS, ROW(TIME, jail.step_ms) },
-	PASS_OPTS(struct peek, jail.pass),
 	{ "file", "SHA256:PATH", ROW(LIST, jail.files) },
 	{ "test", "SHA256:PATH", ROW(LIST, tests) },
 	{ "skills", "SHA256:PATH", ROW(TEXT, skills) },
@@ -42,7 +36,12 @@ static const struct opt rows[] = {
 	{ "repl", ROW(FLAG, repl) },
 	{ .name = NULL },
 };
-OPT_ROWS_FIT(rows);
+
+/* whose table the words of a transcript are options of */
+static const struct command solve = {
+	.name = "solve",
+	OPT_PARTS({ rows, 0 }, { pass_opts, offsetof(struct peek, jail) }),
+};
 
 /* what both share; the parent looks at it when the child has ended */
 struct said {
@@ -84,7 +83,6 @@ void peek_words(const cJSON *start, struct text *words)
 	const cJSON *skills = json_get(jail, "skills");
 	const cJSON *one = NULL;
 
-	add(words, "--format=%.0f", cJSON_GetNumberValue(json_get(start, "format")));
 	add(words, "--step-time=%.0fms", cJSON_GetNumberValue(json_get(jail, "step_ms")));
 	add(words, "--rootfs=%s", json_text(jail, "rootfs"));
 	cJSON_ArrayForEach(one, json_get(jail, "options"))
@@ -164,7 +162,6 @@ static bool good_file(const char *item)
 
 int peek_take(struct peek *p, const char *words, size_t length, struct err *e)
 {
-	static const struct command solve = { .name = "solve", .opts = rows };
 	const struct opt_list *lists[] = { &p->jail.files, &p->tests };
 	char *argv[WORDS_MAX + 1] = { NULL };
 	size_t count = 0;
@@ -176,7 +173,7 @@ int peek_take(struct peek *p, const char *words, size_t length, struct err *e)
 	     at += strlen(words + at) + 1)
 		argv[count++] = (char *)(uintptr_t)words + at;
 	r = options_parse(&solve, argv, p, &operand, &help, e);
-	if (r == 0 && (help || !p->format || !p->jail.rootfs || !p->jail.step_ms ||
+	if (r == 0 && (help || !p->jail.rootfs || !p->jail.step_ms ||
 		       count == WORDS_MAX || (p->skills && !good_file(p->skills))))
 		r = err_say(e, EBADMSG, "an option is missing, or there are too many");
 	for (size_t i = 0; i < COUNT(lists); i++)

@@ -11,10 +11,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
-#include "agent/base/stop.h"
-#include "agent/base/text.h"
+#include "agent/base/json.h"
 #include "agent/session/jail_opts.h"
 
 #define PEEK_BYTES ((size_t)2 << 20) /* of all arguments together */
@@ -22,13 +19,11 @@
 
 /* strings are the child's, and stay until this process ends */
 struct peek {
-	/* rootfs, step_ms, pass; files: of a path, or of a name alone, that came by a
+	/* rootfs (NULL: there is no first line), step_ms, pass; files: of a path, or of a name alone, that came by a
 	 * pipe */
 	struct jail_options jail;
 	struct opt_list tests;
-	const char *
-		skills; /* the folder of saved functions, its digest before it; or NULL */
-	uint64_t format; /* 0: there is no first line */
+	const char *skills; /* the folder of functions, its digest before it; or NULL */
 	bool stateless;
 	bool out;  /* the jail had a folder /work/out */
 	bool repl; /* it was made by repl */

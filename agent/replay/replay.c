@@ -4,13 +4,10 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "agent/base/file.h"
-#include "agent/base/json.h"
-#include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/judge/tests.h"
 #include "agent/model/extract.h"
@@ -22,17 +19,6 @@
 
 /* makes a state, so that those behind it have their numbers */
 static const char placeholder[] = "pass\n";
-
-void replay_differs(struct replay *r, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	cleanup_free char *words = memory_vprintf(fmt, ap);
-	va_end(ap);
-	r->differ++;
-	show_line(&r->show, words);
-}
 
 int replay_renew(struct replay *r, struct err *e)
 {
@@ -155,16 +141,14 @@ static void say_options(struct replay *r)
 		if (strcmp(name, "deterministic") != 0) /* takes no value */
 			text_printf(&line, " %s", jail->pass.items[i + 1]);
 	}
-	show_note(&r->show, text_string(&line));
+	show_note(&r->show, "%s", text_string(&line));
 }
 
 /* a folder is the caller's to choose, like those of --file */
 static int take_skills(struct replay *r, struct err *e)
 {
 	const char *recorded = r->start.skills;
-	cleanup_fd int fd = -1;
 	char hex[DIGEST_HEX];
-	uint64_t bytes;
 
 	if (!recorded)
 		return 0;
@@ -173,9 +157,8 @@ static int take_skills(struct replay *r, struct err *e)
 			e, EISDIR,
 			"the task had the functions in the folder %s, and a transcript may not choose one; give it by --skills",
 			recorded + PEEK_DIGEST + 1);
-	fd = skills_bind(r->skills, &r->binds, r->stop, hex, &bytes, e);
-	if (fd < 0)
-		return fd;
+	if (skills_bind(r->skills, &r->binds, r->stop, hex, e) < 0)
+		return -e->errnum;
 	if (strncmp(hex, recorded, PEEK_DIGEST) != 0)
 		replay_differs(
 			r,
@@ -241,7 +224,7 @@ static void compare_session(struct replay *r)
 	was = digest_of(r->recorded, "plan_sha256");
 	is = digest_of(now, "plan_sha256");
 	if (strcmp(was, is) != 0)
-		show_say(
+		show_note(
 			&r->show,
 			"the jail's plan differs (stepjail explain): its sha256 was %.64s, is %s",
 			was, is);
@@ -305,7 +288,7 @@ static void compare_step(struct replay *r, const cJSON *line, uint32_t step)
 	if (says.length)
 		replay_differs(r, "step %" PRIu32 ": differs", step);
 	else
-		show_say(&r->show, "step %" PRIu32 ": the same", step);
+		show_note(&r->show, "step %" PRIu32 ": the same", step);
 	show_notes(&r->show, text_string(&says));
 }
 
@@ -330,8 +313,8 @@ static int take_step(struct replay *r, const cJSON *line, struct err *e)
 		compare_session(r);
 	r->skipped += skip != NULL;
 	if (skip)
-		show_say(&r->show, "step %" PRIu32 ": cut off (%.20s), and not compared",
-			 step, skip);
+		show_note(&r->show, "step %" PRIu32 ": cut off (%.20s), and not compared",
+			  step, skip);
 	else
 		compare_step(r, line, step);
 	return go_to(r, line, e);
@@ -356,8 +339,8 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 			s = rows[i].take(r, line, e);
 	/* that jail is none of the model's; its files have their digests in the line */
 	if (strcmp(event, "tests") == 0)
-		show_say(&r->show,
-			 "an answer was judged by tests: that is not run again");
+		show_note(&r->show,
+			  "an answer was judged by tests: that is not run again");
 	return s < 0 ? s : show_check(&r->show, e);
 }
 

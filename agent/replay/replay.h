@@ -11,14 +11,9 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-
 #include "agent/loop/out.h"
 #include "agent/replay/peek.h"
 #include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
-#include "agent/session/session.h"
-#include "agent/show/show.h"
 
 struct replay {
 	struct confined confined;         /* CONFINED_NOT */
@@ -63,8 +58,7 @@ int replay_unused(const struct replay *r, struct err *e);
 void replay_free(struct replay *r);
 
 /** replay_differs() - Say a difference, and count it (replay only) */
-void replay_differs(struct replay *r, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+#define replay_differs(r, ...) ((r)->differ++, show_line(&(r)->show, __VA_ARGS__))
 
 /** replay_renew() - Begin a new session where the last one has ended (replay only) */
 int replay_renew(struct replay *r, struct err *e);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/replay/replay.h"
 #include "init/io.h"
 

@@ -4,8 +4,6 @@
  */
 #include <string.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
 #include "agent/replay/replay.h"
@@ -30,19 +28,6 @@ static void add_word(const cJSON *one, struct text *out)
 		text_printf(out, "%.60s", word);
 }
 
-/* null; format 1 had 0 and "" for it */
-static bool is_nothing(const cJSON *one)
-{
-	return !one || cJSON_IsNull(one) ||
-	       (cJSON_IsNumber(one) && one->valuedouble == 0) ||
-	       (cJSON_IsString(one) && !*one->valuestring);
-}
-
-static bool same(const cJSON *was, const cJSON *is)
-{
-	return (is_nothing(was) && is_nothing(is)) || cJSON_Compare(was, is, true);
-}
-
 /* where a member of both differs, words of it behind @before */
 static bool compare_member(const char *before, const char *name, const cJSON *line,
 			   const cJSON *now, struct text *says)
@@ -50,7 +35,7 @@ static bool compare_member(const char *before, const char *name, const cJSON *li
 	const cJSON *was = json_get(line, name);
 	const cJSON *is = json_get(now, name);
 
-	if (same(was, is))
+	if (was == is || cJSON_Compare(was, is, true))
 		return true;
 	text_printf(says, "%s%s was ", before, name);
 	add_word(was, says);
@@ -97,8 +82,8 @@ static void compare_stream(const char *name, const char *words, const cJSON *lin
 	const cJSON *was = json_get(line, name);
 	const cJSON *is = json_get(now, name);
 
-	if (same(json_get(was, "bytes"), json_get(is, "bytes")) &&
-	    same(json_get(was, "sha256"), json_get(is, "sha256")))
+	if (cJSON_Compare(json_get(was, "bytes"), json_get(is, "bytes"), true) &&
+	    cJSON_Compare(json_get(was, "sha256"), json_get(is, "sha256"), true))
 		return;
 	text_printf(says, "%s was ", words);
 	add_word(json_get(was, "bytes"), says);

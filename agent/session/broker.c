@@ -3,8 +3,8 @@
  * broker.c - starts stepjail for a confined agent: see broker.h
  *
  * Theory of operation
- *   agent:  broker_start() sends a byte and one, three or four fds, waits for the answer
- *   broker: clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
+ *   agent:  broker_start() sends a byte and an fd, and waits for the answer
+ *   broker: makes a stream; clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
  *	     answers with errno, pid, a pidfd, and the stream's other end, and closes all
  *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
  */
@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -27,8 +26,9 @@
 #include "agent/session/broker.h"
 #include "init/io.h"
 
-/* the request: this, or one of the letters behind it for a line of broker_add() */
-#define START 's'
+#define START 's' /* the request, with one fd */
+
+#define FDS_MAX 2 /* of a message: those of an answer */
 
 struct answer {
 	int32_t errnum; /* 0, or why there is no stepjail */
@@ -36,7 +36,7 @@ struct answer {
 };
 
 union fd_room {
-	char bytes[CMSG_SPACE(LAUNCH_FDS * sizeof(int))];
+	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	struct cmsghdr align;
 };
 
@@ -66,7 +66,7 @@ static int send_with(int socket, const void *bytes, size_t length, const int *fd
 }
 
 /* what came: its bytes, 0 at the end, or -errno; @fds are the caller's to close */
-static ssize_t receive(int socket, void *bytes, size_t length, int fds[LAUNCH_FDS],
+static ssize_t receive(int socket, void *bytes, size_t length, int fds[FDS_MAX],
 		       size_t *count)
 {
 	struct iovec iov = { bytes, length };
@@ -95,7 +95,7 @@ static ssize_t receive(int socket, void *bytes, size_t length, int fds[LAUNCH_FD
 }
 
 /* 0, or -errno of clone3(2) or the child's execve(2); @pidfd may be filled in any case */
-static int start(const struct broker *b, int line, const int fds[LAUNCH_FDS], int *pidfd,
+static int start(const struct broker *b, const int fds[LAUNCH_FDS], int *pidfd,
 		 pid_t *pid)
 {
 	cleanup_fd int status_read = -1;
@@ -115,7 +115,7 @@ static int start(const struct broker *b, int line, const int fds[LAUNCH_FDS], in
 	if (*pid < 0)
 		return -errno;
 	if (*pid == 0)
-		launch_become(b->path, b->lines[line]->list, fds, b->stop, b->agent,
+		launch_become(b->path, b->args->list, fds, b->stop, b->agent,
 			      status_write);
 	io_close_fd(&status_write);
 	return io_read_all(status_read, &errnum, sizeof(errnum)) == sizeof(errnum)
@@ -123,51 +123,35 @@ static int start(const struct broker *b, int line, const int fds[LAUNCH_FDS], in
 		       : 0;
 }
 
-/* of one fd, three: a new stream, and it twice; our end goes to @ours */
-static int add_stream(int fds[LAUNCH_FDS], size_t *count, int *ours)
-{
-	int both[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
-		return -errno;
-	*ours = both[0];
-	fds[1] = fds[0];
-	fds[0] = both[1];
-	*count = 2; /* of them, to be closed */
-	fds[2] = fds[1];
-	return fcntl(*ours, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
-}
-
 /* one request; false at the end of all */
 static bool serve_one(const struct broker *b, int socket)
 {
-	int fds[LAUNCH_FDS] = { -1, -1, -1, -1 };
+	int came[FDS_MAX] = { -1, -1 }, both[2] = { -1, -1 };
 	struct answer answer = { 0 };
 	cleanup_fd int pidfd = -1;
-	cleanup_fd int stream = -1;
 	size_t count;
 	pid_t pid = 0;
 	unsigned char what = 0;
-	ssize_t n = receive(socket, &what, sizeof(what), fds, &count);
+	ssize_t n = receive(socket, &what, sizeof(what), came, &count);
 	int r = -EBADMSG;
+	bool sent;
 
-	if (n == sizeof(what) && what >= START && what - START <= b->more &&
-	    (count == 1 || count == LAUNCH_REPORT_FD || count == LAUNCH_FDS))
-		r = count == 1 ? add_stream(fds, &count, &stream) : 0;
+	if (n == sizeof(what) && what == START && count == 1)
+		r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0 ||
+				    fcntl(both[0], F_SETFL, O_NONBLOCK) < 0
+			    ? -errno
+			    : 0;
 	if (r == 0)
-		r = start(b, what - START, fds, &pidfd, &pid);
+		r = start(b, (const int[]){ both[1], came[0], came[0] }, &pidfd, &pid);
 	for (size_t i = 0; i < count; i++)
-		(void)close(fds[i]);
-	if (n == 0 || (n < 0 && n != -EBADMSG))
-		return false;
+		(void)close(came[i]);
+	io_close_fd(&both[1]);
 	answer = (struct answer){ -r, pid > 0 ? pid : 0 };
-
-	const int given[] = { pidfd, stream };
-
-	return send_with(socket, &answer, sizeof(answer), given,
-			 pidfd < 0    ? 0
-			 : stream < 0 ? 1
-				      : 2) == 0;
+	sent = (n > 0 || n == -EBADMSG) &&
+	       send_with(socket, &answer, sizeof(answer), (const int[]){ pidfd, both[0] },
+			 pidfd < 0 ? 0 : 2) == 0;
+	io_close_fd(&both[0]);
+	return sent;
 }
 
 /* nothing of the agent's but what it executes, and with what */
@@ -193,14 +177,6 @@ __attribute__((noreturn)) static void be_broker(const struct broker *b, int sock
 	_exit(0);
 }
 
-int broker_add(struct broker *b, const struct launch_args *args, struct err *e)
-{
-	if (b->more == BROKER_MORE)
-		return err_say(e, E2BIG, "too many command lines for stepjail");
-	b->lines[++b->more] = args;
-	return b->more;
-}
-
 int broker_open(struct broker *b, const char *path, const struct launch_args *args,
 		const struct stop *stop, struct err *e)
 {
@@ -210,13 +186,11 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 	b->pid = 0;
 	b->socket = -1;
 	b->path = path;
-	b->lines[0] = args;
+	b->args = args;
 	b->stop = stop;
 	b->agent = getpid();
-	for (int i = 0; i <= b->more; i++)
-		if (b->lines[i]->failed)
-			return err_set(e, b->lines[i]->failed,
-				       "too many arguments for stepjail");
+	if (args->failed)
+		return err_set(e, args->failed, "too many arguments for stepjail");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) < 0)
 		return err_set(e, errno, "socketpair");
 	b->socket = both[0];
@@ -231,31 +205,29 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 	return 0;
 }
 
-int broker_start(const struct broker *b, int line, const int *fds, size_t count,
-		 int *stream, struct child *c, struct err *e)
+int broker_start(const struct broker *b, int beside, int *stream, struct child *c,
+		 struct err *e)
 {
-	const unsigned char what = (unsigned char)(START + line);
+	const unsigned char what = START;
 	struct answer answer = { 0 };
-	int came[LAUNCH_FDS] = { -1, -1, -1, -1 };
-	int r = send_with(b->socket, &what, sizeof(what), fds, count);
+	int came[FDS_MAX] = { -1, -1 };
+	size_t count;
+	int r = send_with(b->socket, &what, sizeof(what), &beside, 1);
+
+	*stream = -1;
+
 	ssize_t n = r < 0 ? r : receive(b->socket, &answer, sizeof(answer), came, &count);
 
 	if (n != sizeof(answer))
 		return err_set(e, n < 0 ? (int)-n : EPIPE,
 			       "the process that starts stepjail has ended");
-
-	struct child started = { answer.pid, came[0] };
-
-	if (answer.errnum || started.pidfd < 0) {
-		io_close_fd(&came[1]);
-		if (answer.pid)
-			(void)launch_end(&started, 0);
-		return err_set(e, answer.errnum, "cannot start %s", b->path);
-	}
-	*c = started;
-	if (stream)
-		*stream = came[1];
-	return 0;
+	*c = (struct child){ answer.pid, came[0] };
+	*stream = came[1];
+	if (!answer.errnum && c->pidfd >= 0)
+		return 0;
+	io_close_fd(stream);
+	(void)launch_end(c, 0);
+	return err_set(e, answer.errnum, "cannot start %s", b->path);
 }
 
 void broker_close(struct broker *b)

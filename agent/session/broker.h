@@ -5,46 +5,30 @@
  *
  * A confined agent can make no process, and what it made would be confined as it is,
  * which no stepjail could make a jail in. So before it is confined it forks this one,
- * whose program and command lines are fixed there and then. A request is one byte, which
- * says by which of them, and the fds that a stepjail is to have; no path, no argument and
- * no number of the agent's is ever taken. Without an fd 0, it makes a socketpair: that is
- * one more call that the confined agent need not make. A folder that was made for files
- * of the agent, which it may not remove itself, goes with this process if nothing was put
- * into it.
+ * whose program and command line are fixed there and then. A request is one byte and an
+ * fd; no path, no argument and no number of the agent's is ever taken. The stream to a
+ * stepjail is made here: that is one more call that the confined agent need not make. A
+ * folder that was made for files of the agent, which it may not remove itself, goes with
+ * this process if nothing was put into it.
  *
  * The stepjail is the agent's own child (CLONE_PARENT): it is waited for, and dies with
  * the agent, as if the agent had started it.
  */
 #pragma once
 
-#include "agent/base/stop.h"
 #include "agent/session/launch.h"
-#include "init/err.h"
-
-#define BROKER_MORE 4 /* command lines beside the first */
 
 struct broker {
 	pid_t pid; /* 0 for none */
 	int socket;
 	const char *path; /* what it executes */
 	const char *tidy; /* a folder that it removes at its end, if empty; or NULL */
-	/* that of broker_open(), and further ones; looked at by the broker alone */
-	const struct launch_args *lines[1 + BROKER_MORE];
-	int more;
+	const struct launch_args *args; /* with what; looked at by the broker alone */
 	const struct stop *stop;
 	pid_t agent; /* whose children it starts */
 };
 
 #define BROKER_NONE ((struct broker){ .socket = -1 })
-
-/**
- * broker_add() - Have a further command line, of the same program
- * @b:		BROKER_NONE, to be opened
- * @args:	Stays valid until then
- *
- * Return: what broker_start() is told; or -E2BIG
- */
-int broker_add(struct broker *b, const struct launch_args *args, struct err *e);
 
 /**
  * broker_open() - Fork it
@@ -60,17 +44,15 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 
 /**
  * broker_start() - Have a stepjail started
- * @line:	0 for that of broker_open(), else what broker_add() returned
- * @fds:	Become its fds 0, 1, 2 and, of four, 3 (LAUNCH_REPORT_FD); stay open here.
- *		Of one alone: becomes its fds 1 and 2, and its fd 0 is a new stream
- * @stream:	Gets our end of that, which does not block, on success only; else NULL
- * @c:		Filled on success only
+ * @beside:	Becomes its fds 1 and 2; stays open here. Its fd 0 is a new stream
+ * @stream:	Gets our end of that, which does not block; -1 on failure
+ * @c:		Its @pid is 0 on failure
  *
  * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2); -EPIPE where
  * the broker is gone
  */
-int broker_start(const struct broker *b, int line, const int *fds, size_t count,
-		 int *stream, struct child *c, struct err *e);
+int broker_start(const struct broker *b, int beside, int *stream, struct child *c,
+		 struct err *e);
 
 /** broker_close() - End it; what it started goes on. Safe on BROKER_NONE */
 void broker_close(struct broker *b);

@@ -22,7 +22,8 @@ int confined_serve(struct confined *c, struct session_plan *plan, const struct s
 	launch_add(&a, "stepjail");
 	launch_add(&a, "serve");
 	launch_add(&a, "--rootfs=%s", jail->rootfs);
-	launch_add(&a, "--wall-time=%" PRIu64 "ms", jail->step_ms);
+	launch_add(&a, "--wall-time=%" PRIu64 "ms",
+		   jail->step_ms > plan->most_ms ? jail->step_ms : plan->most_ms);
 	launch_add(&a, "--grace=%dms", SERVE_GRACE_MS);
 	if (plan->output_limit)
 		launch_add(&a, "--output-limit=%s", plan->output_limit);
@@ -65,9 +66,8 @@ cJSON *confined_json(const struct confined *c)
 	const struct client *client = c->client;
 	cJSON *o = confine_json(&c->policy, &c->facts);
 
-	(void)cJSON_AddItemToObject(
-		o, "client",
-		client ? confine_json(&client->policy, &client->hello.facts)
-		       : cJSON_CreateNull());
+	json_add(o, "client",
+		 client ? confine_json(&client->policy, &client->hello.facts)
+			: cJSON_CreateNull());
 	return o;
 }

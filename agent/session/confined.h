@@ -9,9 +9,7 @@
  */
 #pragma once
 
-#include "agent/confine/confine.h"
 #include "agent/key/client.h"
-#include "agent/session/broker.h"
 #include "agent/session/session.h"
 
 struct confined {

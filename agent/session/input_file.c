@@ -170,8 +170,11 @@ static int copy(int from, int to, const char *path, uint64_t limit_bytes,
 		ssize_t n;
 		int r;
 
-		if (stop_wait(stop, from, POLLIN, UINT64_MAX) == -EINTR)
+		r = stop_wait(stop, from, POLLIN, UINT64_MAX);
+		if (r == -EINTR)
 			return err_say(e, EINTR, "stopped by a signal");
+		if (r < 0)
+			return err_set(e, -r, "--file: %s", path);
 		n = read(from, piece, sizeof(piece));
 		if (n == 0)
 			return 0;

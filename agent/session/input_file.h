@@ -8,12 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agent/base/stop.h"
-#include "init/err.h"
 
 #define INPUT_FOLDER "/work/in"
 #define INPUT_STREAMS "/work" /* where what came by a pipe is */

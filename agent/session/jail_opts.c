@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jail_opts.c - the files that a session's jail is given: see jail_opts.h
+ * jail_opts.c - the options of a session's jail, and the files that it is given: see
+ * jail_opts.h
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +11,96 @@
 #include "agent/base/path.h"
 #include "agent/session/jail_opts.h"
 #include "init/io.h"
+
+#define ROW(group, kind, field) OPT_ROW(group, kind, struct jail_options, field)
+#define COMMON(group, kind, field) OPT_COMMON(group, kind, struct jail_options, field)
+#define PASS(name_, arg_, group, help_, ...)                                             \
+	{                                                                                \
+		.name = name_, .arg = arg_, .help = help_, ROW(group, PASS, pass),       \
+		__VA_ARGS__                                                              \
+	}
+
+const struct opt pass_opts[] = {
+	{ "memory", "SIZE", "512M", "Memory of the jail, files in its tmpfs included.",
+	  COMMON(LIMITS, PASS, pass) },
+	PASS("keep-states", "NUMBER", LIMITS,
+	     "Earlier states to go back to, beside those that branches are at."),
+	PASS("keep-memory", "SIZE", LIMITS,
+	     "Memory of these states together; the oldest are dropped first."),
+	PASS("cpus", "NUMBER", LIMITS, "How many CPUs' time the jail may use."),
+	PASS("cpu-time", "TIME", LIMITS,
+	     "End a step after this much CPU time of all its processes together."),
+	PASS("pids", "NUMBER", LIMITS, "Processes and threads of the jail."),
+	PASS("tmp-size", "SIZE", LIMITS, "Space in /tmp and /dev/shm together."),
+	PASS("work-size", "SIZE", LIMITS, "Space in /work."),
+	PASS("lock-code", "[=auto|no|warm|yes]", JAIL,
+	     "Forbid subprocesses (execve) and new executable memory; auto is yes for the tree core, warm for data, no for others; warm is yes in sessions from a template, and no elsewhere."),
+	PASS("on-violation", "refuse|kill", JAIL,
+	     "On a forbidden system call: refuse it with EPERM, or kill the jail."),
+	PASS("deterministic", "[=no|yes]", REPEAT,
+	     "The same hash seed, random numbers, order of files, locale and time zone in each run, and one CPU."),
+	PASS("seed", "NUMBER", REPEAT,
+	     "Seed for the hashes and random numbers of --deterministic.",
+	     .with = { "deterministic" }),
+	PASS("aslr", "[=yes|no]", REPEAT,
+	     "Random memory addresses, or the same ones in each run."),
+	PASS("clock-start", "DATE", REPEAT,
+	     "Start the jail's monotonic clocks at zero, and its Python's wall clock at DATE, such as 2024-02-29T12:00:00Z, in each session."),
+	PASS("media-limit", "SIZE", LIMITS,
+	     "Bytes of pictures, tables and other things that a step may show beside its output; 0 for none."),
+	{ .name = NULL },
+};
+
+const struct opt host_opts[] = {
+	PASS("allow-missing", "cgroup|audit", JAIL,
+	     "Run without cgroup limits where the host has no usable cgroup v2, or without a record of violations where an outer sandbox keeps it."),
+	PASS("policy", "FILE", JAIL,
+	     "Read more options for every jail from this file: see stepjail(1)."),
+	{ "stepjail", "PATH", NULL,
+	  "The stepjail to start; without this, the one beside this program, else the one in PATH.",
+	  ROW(JAIL, TEXT, stepjail) },
+	{ .name = NULL },
+};
+
+const struct opt jail_opts[] = {
+	{ "file", "PATH", NULL,
+	  "Show this file or folder, read-only, in the jail's /work/in. A pipe, or - for stdin, is read to its end first, and is a file in /work. May be given up to 256 times.",
+	  COMMON(TASK, LIST, files) },
+	{ "file-limit", "SIZE", "256M",
+	  "Refuse a --file that is a pipe and holds more than this.",
+	  ROW(TASK, SIZE, file_limit_bytes), .min = 1, .max = (uint64_t)1 << 50,
+	  .with = { "file" } },
+	{ "step-time", "TIME", "60s",
+	  "Interrupt a step after this much time; kill it 2 seconds later.",
+	  COMMON(LIMITS, TIME, step_ms), .min = 100, .max = 24 * HOUR_MS },
+	{ "rootfs", "NAME|DIR", "core",
+	  "Root tree: the name of a shipped tree (core; data has numpy, pandas and matplotlib), or a folder with a '/' in its path.",
+	  COMMON(TASK, TEXT, rootfs) },
+	{ .name = NULL },
+};
+
+/* each is its part's one field */
+#define ALONE(group_, kind_) .group = OPT_GROUP_##group_, .kind = OPT_##kind_
+
+const struct opt transcript_opts[] = {
+	{ "transcript", "FILE", NULL,
+	  "Record the run in this file, which must be new; none for no record. Without this option it is a new file in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts.",
+	  .common = true, ALONE(RESULTS, TEXT) },
+	{ .name = NULL },
+};
+
+const struct opt confine_opts[] = {
+	{ "require-confinement", NULL, NULL,
+	  "Refuse to run where this kernel cannot keep the agent itself from other files and ports (Landlock; ports need Linux 6.7). Without this, a line on stderr says so.",
+	  ALONE(JAIL, FLAG) },
+	{ .name = NULL },
+};
+
+const struct opt color_opts[] = {
+	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
+	  ALONE(RESULTS, CHOICE), .choices = { "auto", "always", "never" } },
+	{ .name = NULL },
+};
 
 int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 		    const char *name, struct err *e)

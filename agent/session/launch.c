@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,20 +32,6 @@ void launch_add(struct launch_args *a, const char *fmt, ...)
 	a->list[a->count++] = memory_vprintf(fmt, ap);
 	a->list[a->count] = NULL;
 	va_end(ap);
-}
-
-void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms,
-		    const struct opt_list *pass)
-{
-	launch_add(a, "stepjail");
-	launch_add(a, "run");
-	launch_add(a, "--rootfs=%s", rootfs);
-	launch_add(a, "--wall-time=%" PRIu64 "ms", wall_ms);
-	launch_add(a, "--report=%d", LAUNCH_REPORT_FD);
-	launch_add(a, "--capture=both");
-	launch_add(a, "--quiet");
-	launch_add(a, "--output-limit=%dK", LAUNCH_OUTPUT_KIB);
-	launch_add_passed(a, pass);
 }
 
 void launch_add_passed(struct launch_args *a, const struct opt_list *pass)
@@ -108,7 +93,6 @@ void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS
 	static const char *const names[] = { "HOME", "XDG_CONFIG_HOME" };
 	char *environment[COUNT(names) + 1] = { NULL };
 	size_t kept = 0;
-	int count = fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS;
 	int high[LAUNCH_FDS];
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
@@ -121,12 +105,12 @@ void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS
 	/* out of the way first: a source may be one of the targets */
 	int status = fcntl(status_fd, F_DUPFD_CLOEXEC, 16);
 
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < LAUNCH_FDS; i++)
 		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < LAUNCH_FDS; i++)
 		if (high[i] < 0 || dup2(high[i], i) < 0)
 			goto fail;
-	if (close_range((unsigned int)count, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	if (close_range(LAUNCH_FDS, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		goto fail;
 	for (char **word = environ; *word; word++)
 		for (size_t i = 0; i < COUNT(names); i++)
@@ -140,19 +124,6 @@ fail:;
 
 	(void)!write(status, &errnum, sizeof(errnum));
 	_exit(125);
-}
-
-int launch_pipe(bool writes, int *ours, int *theirs, struct err *e)
-{
-	int both[2];
-
-	if (pipe2(both, O_CLOEXEC) < 0)
-		return err_set(e, errno, "pipe");
-	*ours = both[writes];
-	*theirs = both[!writes];
-	if (fcntl(*ours, F_SETFL, O_NONBLOCK) < 0)
-		return err_set(e, errno, "pipe");
-	return 0;
 }
 
 /* true once it has ended, which leaves it to be waited for */

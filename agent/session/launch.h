@@ -2,29 +2,18 @@
 /*
  * launch.h - start stepjail, and see it end
  *
- * The agent reaches a jail only by argv, four fds and an exit status. The child gets an
+ * The agent reaches a jail only by argv, three fds and an exit status. The child gets an
  * empty environment, a session of its own, no fd but those, and dies with the agent
  * (PR_SET_PDEATHSIG); init and all of the jail die with it.
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/stop.h"
-#include "agent/base/text.h"
 #include "agent/cli/options.h"
-#include "init/err.h"
 
 #define LAUNCH_ARGS_MAX 1024
-#define LAUNCH_FDS 4
-#define LAUNCH_REPORT_FD 3 /* the child's fd for the report of `stepjail run` */
-
-/* what stepjail keeps of a jail's stdout and stderr, each: whatever a jail writes there,
- * the agent reads no more, and only when the jail has ended. Six times both, as a report
- * may have it, fit into REPORT_MAX_BYTES. */
-#define LAUNCH_OUTPUT_KIB 4
+#define LAUNCH_FDS 3
 
 struct launch_args {
 	char *list[LAUNCH_ARGS_MAX + 1]; /* NULL at the end */
@@ -40,10 +29,6 @@ struct child {
 /** launch_add() - Add a formatted argument; one too many is remembered in @failed */
 void launch_add(struct launch_args *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/** launch_add_run() - Add "stepjail run", the options that every run gets, and @pass */
-void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms,
-		    const struct opt_list *pass);
 
 /** launch_add_passed() - Add the options that are handed on as they are */
 void launch_add_passed(struct launch_args *a, const struct opt_list *pass);
@@ -80,10 +65,3 @@ __attribute__((noreturn)) void launch_become(const char *path, char *const *argv
  * Return: the wait status, or -ECHILD where there is no child
  */
 int launch_end(struct child *c, uint64_t patience_ms);
-
-/**
- * launch_pipe() - A pipe, both ends O_CLOEXEC
- * @writes:	Whether our end is the one that is written to
- * @ours:	Does not block
- */
-int launch_pipe(bool writes, int *ours, int *theirs, struct err *e);

@@ -9,13 +9,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "agent/base/chain.h"
 #include "agent/base/clip.h"
-#include "agent/base/text.h"
 #include "init/media.h"
 
 #define MEDIA_STEP_BYTES ((size_t)64 << 20) /* of one step, that the agent ever holds */

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/session/report.h"
-#include "init/count.h"
 
 #define REFUSED_TOLD 8 /* kinds of calls in a line */
 
@@ -29,7 +27,7 @@ static const char *syscall_name(const cJSON *object, const char *member)
 	return !word[length] && length < SYSCALL_BYTES ? word : "";
 }
 
-bool report_run(const cJSON *root, struct verdict_facts *facts)
+static bool read_ending(const cJSON *root, struct verdict_facts *facts)
 {
 	if (!verdict_find(json_text(root, "verdict"), &facts->verdict))
 		return false;
@@ -134,6 +132,20 @@ bool report_refused(const cJSON *violations, bool killed, struct text *out)
 	return told > 0;
 }
 
+void report_not_enforced(const cJSON *opened, struct text *out)
+{
+	const cJSON *wall = json_first(json_get(opened, "not_enforced"));
+	const char *before = "stepjail-agent: warning: not enforced on this host: ";
+
+	for (; wall; wall = wall->next) {
+		const char *words = cJSON_IsString(wall) ? wall->valuestring : "";
+
+		text_puts(out, before);
+		escape_line(out, words, strcspn(words, ":"));
+		before = ", ";
+	}
+}
+
 /* what stepjail did not send of a stream: how much, and its last bytes */
 static void take_cut(const cJSON *output, const char *cut_name, const char *tail_name,
 		     struct clip *clip)
@@ -152,7 +164,7 @@ bool report_step(const cJSON *root, struct step *step)
 	struct verdict_facts f = { .limit_ms = step->facts.limit_ms };
 	const cJSON *output = json_get(root, "output");
 
-	if (!report_run(root, &f) || !state_find(json_text(root, "state"), &f.state))
+	if (!read_ending(root, &f) || !state_find(json_text(root, "state"), &f.state))
 		return false;
 	f.headed = json_u32(root, "state_number", &f.head);
 	/* a limit that the code lived to see was kept by an interrupt */

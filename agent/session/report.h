@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h - the JSON of `stepjail run` and `stepjail serve`, as far as the agent reads
- * it
+ * report.h - the JSON of `stepjail serve`, as far as the agent reads it
  *
  * The JSON comes from stepjail and not from a jail, but what it quotes may have been
  * chosen there: every field is checked for its type and bounded, words are made
@@ -9,24 +8,11 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "agent/session/session.h"
 
-#define REPORT_MAX_BYTES ((size_t)256 << 10) /* of a run */
-
 /**
- * report_run() - How a run ended: verdict, exit code, signal and violation
- * @facts:	Changed only where there is such a verdict
- *
- * Return: true where there is
- */
-bool report_run(const cJSON *root, struct verdict_facts *facts);
-
-/**
- * report_step() - How a step ended: as a run, and state and usage
+ * report_step() - How a step ended: verdict, exit code, signal,
+ * violation, state and usage
  * @step:	Facts, cpu_ms, memory_peak_bytes and strays are taken over; the limit
  *		of its facts stays; what was not sent of the streams goes to their clips
  *
@@ -42,6 +28,10 @@ bool report_step(const cJSON *root, struct step *step);
  * Return: false where there is none
  */
 bool report_refused(const cJSON *violations, bool killed, struct text *out);
+
+/** report_not_enforced() - Add a warning where this OPENED lists limits that the host does
+ * not enforce */
+void report_not_enforced(const cJSON *opened, struct text *out);
 
 /**
  * report_words() - "error" or "reason" of a REFUSED or CLOSED, made printable

@@ -10,7 +10,6 @@
 
 #include "agent/base/units.h"
 #include "agent/session/report.h"
-#include "agent/session/session.h"
 #include "init/serve_wire.h"
 
 #define RESPONSE_MS 30000

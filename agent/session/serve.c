@@ -10,6 +10,7 @@
  *   read cannot hold us up.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -35,10 +36,15 @@ void serve_init(struct serve *v, struct stop *stop)
 int serve_start(struct serve *v, const struct broker *broker, struct err *e)
 {
 	cleanup_fd int diag_write = -1;
-	int r = launch_pipe(false, &v->diag_fd, &diag_write, e);
+	int both[2];
 
-	return r < 0 ? r
-		     : broker_start(broker, 0, &diag_write, 1, &v->socket, &v->child, e);
+	if (pipe2(both, O_CLOEXEC) < 0)
+		return err_set(e, errno, "pipe");
+	v->diag_fd = both[0];
+	diag_write = both[1];
+	if (fcntl(v->diag_fd, F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "pipe");
+	return broker_start(broker, diag_write, &v->socket, &v->child, e);
 }
 
 void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,

@@ -8,11 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "agent/base/clip.h"
-#include "agent/base/stop.h"
 #include "agent/session/broker.h"
 #include "init/wire.h"
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/base/version.h"
 #include "agent/session/report.h"

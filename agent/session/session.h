@@ -9,11 +9,7 @@
  */
 #pragma once
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "agent/base/clip.h"
+#include "agent/base/json.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/media.h"
 #include "agent/session/serve.h"
@@ -60,6 +56,7 @@ struct session_plan {
 	/* what comes of a step, as it comes: enum session_heard; or NULL */
 	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
 	void *heard_arg;
+	uint64_t most_ms; /* of a step in another session of this command line; or 0 */
 	/* the rest is for confined_serve() to fill in */
 	const struct broker *broker;
 	uint64_t step_ms; /* a step's wall-clock limit */

@@ -12,10 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/session/report.h"
-#include "agent/session/session.h"
 #include "init/serve_wire.h"
 
 #define BACKSTOP_MS 10000 /* behind the limit and the grace */

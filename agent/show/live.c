@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/utf8.h"
 #include "agent/show/live.h"
 

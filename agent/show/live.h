@@ -9,11 +9,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "agent/base/escape.h"
-#include "agent/base/text.h"
 
 #define LIVE_BYTES_MAX ((size_t)16384) /* of one reply, as shown */
 #define LIVE_ROWS_MAX 200

@@ -11,8 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
-#include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
@@ -209,24 +207,15 @@ static void put_words(struct show *s, enum ink ink, const char *mark, const char
 	put(s, ink, mark, &text);
 }
 
-void show_line(struct show *s, const char *line)
-{
-	put_line(s, INK_HEAD, OWN_MARK, line);
-}
-
-void show_note(struct show *s, const char *line)
-{
-	put_line(s, INK_DIM, OWN_MARK, line);
-}
-
-void show_say(struct show *s, const char *fmt, ...)
+void show_tell(struct show *s, enum show_kind kind, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	cleanup_free char *line = memory_vprintf(fmt, ap);
 	va_end(ap);
-	show_note(s, line);
+	put_line(s, kind == SHOW_LINE ? INK_HEAD : INK_DIM,
+		 kind == SHOW_PLACE ? NULL : OWN_MARK, line);
 }
 
 void show_notes(struct show *s, const char *lines)
@@ -235,11 +224,6 @@ void show_notes(struct show *s, const char *lines)
 
 	escape_lines(&text, "", lines, strlen(lines));
 	put(s, INK_DIM, OWN_MARK, &text);
-}
-
-void show_place(struct show *s, const char *line)
-{
-	put_line(s, INK_DIM, NULL, line);
 }
 
 void show_words(struct show *s, const char *words, size_t length)
@@ -261,7 +245,7 @@ void show_thinking(struct show *s, const char *words, size_t length)
 	show_note(s, "thinking");
 	put_words(s, INK_DIM, SAID_MARK, words, shown);
 	if (shown < length)
-		show_say(s, "%zu more bytes of thinking are not shown", length - shown);
+		show_note(s, "%zu more bytes of thinking are not shown", length - shown);
 }
 
 void show_live(void *arg, const char *words, size_t length)
@@ -284,8 +268,8 @@ void show_code(struct show *s, uint64_t number, uint64_t total, const char *code
 	(void)snprintf(line, sizeof(line),
 		       total ? "step %" PRIu64 " of %" PRIu64 : "step %" PRIu64, number,
 		       total);
-	show_line(s, "");
-	show_line(s, line);
+	show_line(s, "%s", "");
+	show_line(s, "%s", line);
 	if (!said || !s->seen)
 		put_words(s, INK_CODE, CODE_MARK, code, length);
 	s->seen = false;
@@ -342,7 +326,7 @@ static void show_rest(struct show *s, uint16_t type, const struct clip *clip)
 	if (!cut)
 		return;
 	s->rows[row_of(type)].stream.held_bytes = 0; /* half a character */
-	show_say(s, "[%" PRIu64 " bytes are not shown here]", cut);
+	show_note(s, "[%" PRIu64 " bytes are not shown here]", cut);
 	put_piece(s, row_of(type), true, text_string(&tail), tail.length);
 }
 
@@ -370,24 +354,16 @@ void show_refused(struct show *s, const cJSON *violations, bool killed)
 	cleanup_text struct text line = { 0 };
 
 	if (report_refused(violations, killed, &line))
-		show_note(s, text_string(&line));
+		show_note(s, "%s", text_string(&line));
 }
 
 void show_not_enforced(struct show *s, const cJSON *opened)
 {
-	static const char begin[] =
-		"stepjail-agent: warning: not enforced on this host: ";
 	cleanup_text struct text line = { 0 };
-	const cJSON *wall = json_first(json_get(opened, "not_enforced"));
 
-	for (; wall; wall = wall->next) {
-		const char *words = cJSON_IsString(wall) ? wall->valuestring : "";
-
-		text_puts(&line, line.length ? ", " : begin);
-		escape_line(&line, words, strcspn(words, ":"));
-	}
+	report_not_enforced(opened, &line);
 	if (line.length)
-		show_line(s, text_string(&line));
+		show_line(s, "%s", text_string(&line));
 }
 
 void show_said_by(struct show *s, const struct clip *clip)
@@ -403,7 +379,7 @@ void show_said(struct show *s, struct clip *clip)
 
 void show_answer(struct show *s, const char *answer, size_t length)
 {
-	show_line(s, "");
+	show_line(s, "%s", "");
 	show_line(s, "answer");
 	put_words(s, INK_PLAIN, CODE_MARK, answer, length);
 }

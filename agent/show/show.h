@@ -9,11 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "agent/base/stop.h"
-#include "agent/base/text.h"
 #include "agent/session/session.h"
 #include "agent/show/live.h"
 
@@ -62,21 +57,23 @@ int show_check(const struct show *s, struct err *e);
  */
 void show_wait(struct show *s, const char *what, const char *whom);
 
-/** show_line() - A line of the agent's own; its text is escaped all the same */
-void show_line(struct show *s, const char *line);
+enum show_kind { SHOW_LINE, SHOW_NOTE, SHOW_PLACE };
 
-/** show_note() - A line about waiting and other small things */
-void show_note(struct show *s, const char *line);
+/**
+ * show_tell() - A line of the agent's own, formatted; its text is escaped all the same
+ *
+ * A note is about waiting and other small things; a place is a note with a path of the
+ * user's, in one piece, so that it can be copied.
+ */
+void show_tell(struct show *s, enum show_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
-/** show_say() - As show_note(), formatted */
-void show_say(struct show *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define show_line(s, ...) show_tell(s, SHOW_LINE, __VA_ARGS__)
+#define show_note(s, ...) show_tell(s, SHOW_NOTE, __VA_ARGS__)
+#define show_place(s, ...) show_tell(s, SHOW_PLACE, __VA_ARGS__)
 
 /** show_notes() - Several of them; those behind ESCAPE_MARK have it before each part */
 void show_notes(struct show *s, const char *lines);
-
-/** show_place() - A note with a path of the user's, in one piece, so that it can be
- * copied */
-void show_place(struct show *s, const char *line);
 
 /** show_words() - What the model said beside a call; nothing where it said nothing */
 void show_words(struct show *s, const char *words, size_t length);

@@ -1,16 +1,18 @@
 """Say what the modules of /work/skills are: the signature of the function of a module's own name,
-and the first line of its docstring. Runs inside the jail, between judge.py and trial.py.
+and the first line of its docstring. Runs as a step, in a jail of its own. What it prints ends with
+a NUL, so that the agent knows that all of it came.
 
-Models wrote these files. They are read as syntax trees, and nothing of them runs.
+Models may have written these files. They are read as syntax trees, and nothing of them runs.
 """
 import ast
 import keyword
 import os
+import sys
 
 FOLDER = "/work/skills"
 MODULES_MAX = 32
 FILE_MAX = 64 << 10
-LIST_MAX = 4000  # bytes, for all of them: a jail's stdout has 4 KiB
+LIST_MAX = 4000  # bytes, for all of them
 
 
 def signature_of(node):
@@ -36,7 +38,7 @@ def clip(words, room):
 
 
 def modules():
-    """Those that can be imported, the last saved one last."""
+    """Those that can be imported, the last changed one last."""
     found = []
     for entry in os.scandir(FOLDER):
         name = entry.name.removesuffix(".py")
@@ -53,3 +55,6 @@ def listing():
     if len(names) > len(last):
         lines.append(b"and %d older ones, in %s" % (len(names) - len(last), FOLDER.encode()))
     return b"".join(line + b"\n" for line in lines)
+
+
+sys.stdout.buffer.write(listing() + b"\0")

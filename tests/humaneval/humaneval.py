@@ -117,7 +117,7 @@ class Jails:
     """Runs samples in jails, from some threads at a time."""
 
     def __init__(self, options):
-        with open(os.path.join(TOP, "agent/judge/judge.py"), encoding="utf-8") as f, \
+        with open(os.path.join(HERE, "judge.py"), encoding="utf-8") as f, \
                 open(os.path.join(HERE, "harness.py"), encoding="utf-8") as g:
             self.harness = f.read() + g.read()
         self.options, self.ended = options, False

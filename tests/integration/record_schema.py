@@ -11,7 +11,6 @@ TYPES = {"str": str, "int": int, "num": (int, float), "bool": bool, "null": type
 DIGEST, TIME = "sha256", "time"
 
 STREAM = {"head": "str", "tail?": "str", "bytes": "int", "left_out": "int", "sha256": DIGEST}
-COUNTED = {"bytes": "int", "sha256": DIGEST}
 USED = {"used": "num", "limit": "num|null"}
 REFUSED = {"total": "int", "unlisted": "int", "list": [
     {"syscall": "str|null", "arch": "str|null", "asks": "str|null", "args": ["str"], "pid": "int",
@@ -20,7 +19,7 @@ ORIGIN = {"format": "int", "stepjail_agent": "str", "host": "str", "uid": "int",
           "started": TIME}
 MODEL = {"provider": "str", "name": "str|null", "base_url": "str|null", "script": "str|null"}
 USAGE = {"requests": "int", "retries": "int", "prompt_tokens": "int", "completion_tokens": "int",
-         "cached_tokens?": "int", "cache_write_tokens?": "int", "judged?": "int"}
+         "cached_tokens": "int", "cache_write_tokens": "int", "judged": "int"}
 MEDIA = {"object": "int", "kind": "str", "from": "str", "state": "str", "bytes": "int",
          "sha256?": DIGEST, "name?": "str", "saved?": "str", "unsaved?": "str"}
 ENDED = {"exit_code": "int|null", "signal": "int|null", "violation": "str|null"}
@@ -39,10 +38,10 @@ OUT = {"out?": "str", "files_lost?": "str", "files?": ANY, "files_left_out?": AN
 STEP = {"step": "int", "code": "str|null", "prose": "str", "observation?": "str", "thought?": "str",
         **{name + "?": kind for name, kind in RAN.items()}}
 SOLVE = {**ORIGIN, "outcome": "str", "answer": "str|null", "error": "str|null", "status": "int",
-         "model": MODEL, "mode": "str", "steps": [STEP], "usage": USAGE,
+         "model": MODEL, "steps": [STEP], "usage": USAGE,
          "budget": {"steps": USED, "wall_ms": USED, "cpu_ms": USED, "output_bytes": USED,
                     "tokens": USED, "cost_dollars?": USED},
-         "jails": "int", "jail": (JAIL, "null"), "checks?": ANY, "saved?": ANY,
+         "jails": "int", "jail": (JAIL, "null"), "checks?": ANY,
          "confinement": ANY, "wall_ms": "int", "transcript?": "str",
          "transcript_sha256?": DIGEST, **OUT}
 # the same of a run that came to nothing before its first step
@@ -50,7 +49,7 @@ FAILURE = {**ORIGIN, "outcome": "str", "answer": "null", "error": "str", "status
 
 LINE = {"line": "int", "prev": DIGEST, "event": "str", "time": TIME, "sha256": DIGEST}
 EVENTS = {
-    "start": {"command": "str", "mode?": "str", **ORIGIN, "model?": MODEL,
+    "start": {"command": "str", **ORIGIN, "model?": MODEL,
               "confinement": ANY, "system?": "str", "user?": "str", "inputs": ANY},
     "session": {**JAIL, "posture": ANY},
     "reply": {"text": "str", "reasoning?": "str", "reasoning_bytes?": "int", "calls?": ANY,
@@ -59,14 +58,11 @@ EVENTS = {
     "step": {"step": "int", "code?": "str|null", "prose?": "str", "observation?": "str",
              "thought?": "str",
              **{name + "?": kind for name, kind in RAN.items()}},
-    "checked": {"check": "str", "verdict": "str", **ENDED, "passed": "bool", "input_bytes": "int",
-                "input_sha256": DIGEST, "stdout": COUNTED, "stderr": COUNTED, "printed": "str",
-                "wall_ms": "int"},
-    "judged": {"judge": "str", "stands": "bool", "words": "str"},
+    "checked": {"check": "str", "passed": "bool", "input_bytes": "int", "input_sha256": DIGEST,
+                "printed": "str", "run": {"step": "int", **RAN}},
     "tests": {"tests": ANY, "files": ANY, "count": "int", "stands": "bool", "why": "str",
               "jail": {**JAIL, "posture": ANY}, "run": {"step": "int", **RAN},
               "compared?": {"step": "int", **RAN}},
-    "skill": {"name": "str", "file_sha256?": DIGEST, "kept": "bool", "words": "str"},
     "compact": {"observations": "int", "bytes": "int", "tokens": "int"},
     "thought": ANY,
     "command": {"command": "str", "branch": "int", "state": "int", "file?": ANY},

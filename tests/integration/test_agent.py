@@ -73,7 +73,7 @@ class Options(AgentCase):
             self.assertIn("\nLimits:\n", self.run_agent("--man")[1])
         names = re.findall(r"^  --([a-z-]+)", self.run_agent("solve", "--help")[1], re.MULTILINE)
         usual = "file rootfs out model model-name base-url key-file code-in steps wall-time " \
-                "step-time memory total-cost prices transcript json quiet tests mode"
+                "step-time memory total-cost prices transcript json quiet tests"
         self.assertLessEqual(set(usual.split()), set(names))
         self.assertEqual(self.run_agent("replay", "--help")[1],
                          self.run_agent("replay", "-h", "all")[1])

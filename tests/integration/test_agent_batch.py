@@ -141,10 +141,10 @@ class Members(test_agent_real.Installed, BatchCase):
                           {"id": "check", "task": "C", "check_answer": "python3 /work/check/judge.py"})
         script = self.script(fence(write), "Yes.", "Yes.", "Yes.")
         self.batch(file, "--model", script, "--steps", "2", "--check-file", judge,
-                   "--mode", "codeact", "--check-answer", "python3 -c pass", *self.missing, status=SOME)
+                   "--check-answer", "python3 -c pass", *self.missing, status=SOME)
         got = self.by_id()
-        self.assertEqual({name: (line["exit_status"], line["mode"], "checks" in line) for name, line in got.items()},
-                         {"tests": (0, "tests", True), "plain": (0, "codeact", True), "check": (3, "codeact", True)})
+        self.assertEqual({name: (line["exit_status"], "checks" in line) for name, line in got.items()},
+                         {"tests": (0, True), "plain": (0, True), "check": (3, True)})
 
 
 class Resume(BatchCase):

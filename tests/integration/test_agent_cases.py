@@ -131,7 +131,7 @@ class Cases(WaysCase):
     def judged(self, code, cases=CASES, *more):
         """Status, --json's object, and the last words of the model's first answer."""
         script = self.script(fence(writes({"solution.py": code})), "Ready.", "Ready.")
-        status, o, err = self.way("tests", "--model", script, "--tests", self.write_cases(cases),
+        status, o, err = self.way("--model", script, "--tests", self.write_cases(cases),
                                   "--steps", "2", *more)
         return status, o, err
 
@@ -143,7 +143,7 @@ class Cases(WaysCase):
             fence(writes({"solution.py": "print('hello')\ndef add(a, b=7):\n    return a + b\n"})),
             "Ready again.")
         transcript = self.path("t.jsonl")
-        status, o, err = self.way("tests", "--model", script, "--transcript", transcript,
+        status, o, err = self.way("--model", script, "--transcript", transcript,
                                   "--tests", self.write_cases(CASES))
         self.assertEqual((status, o["answer"]), (0, "Ready again.\n"), err)
         said = [e for e in self.events("t.jsonl") if e["event"] == "tests"]
@@ -164,8 +164,7 @@ class Cases(WaysCase):
         lines = "\n".join(json.dumps({**case, "call": "pack.sums.add"}) for case in CASES) + "\n\n"
         files = {"pack/sums.py": "from pack.more import add\n", "pack/more.py": RIGHT}
         script = self.script(fence("pass"), "Ready.", fence(writes(files)), "Ready.")
-        status, o, err = self.way(
-            "tests", "--model", script, "--steps", "9", "--tests",
+        status, o, err = self.way("--model", script, "--steps", "9", "--tests",
             self.write_cases(lines, "a.jsonl"), "--tests",
             self.write_cases([{"call": "pack.more.add", "args": [1, 1], "returns": 2}]))
         self.assertEqual((status, o["outcome"]), (0, "answered"), err)
@@ -174,7 +173,7 @@ class Cases(WaysCase):
         turns = []
         for code in [*ATTACKS.values(), RIGHT]:
             turns += [fence(writes({"solution.py": code})), "Ready."]
-        status, o, err = self.way("tests", "--model", self.script(*turns), "--steps", "100",
+        status, o, err = self.way("--model", self.script(*turns), "--steps", "100",
                                   "--tests", self.write_cases(CASES))
         self.assertEqual((status, len(o["steps"])), (0, 2 * len(ATTACKS) + 1), err[-3000:])
         for name, step in zip(ATTACKS, o["steps"][1::2]):
@@ -187,7 +186,7 @@ class Cases(WaysCase):
         tests = ("import unittest\nfrom solution import add\n\n\nclass Add(unittest.TestCase):\n"
                  f"    def test_add(self):\n        self.assertEqual(add(2, 3), '{SECRET}')\n")
         script = self.script(fence(writes({"solution.py": SEARCH})), "Ready.", "Ready.")
-        status, o, err = self.way("tests", "--model", script, "--steps", "2", "--tests",
+        status, o, err = self.way("--model", script, "--steps", "2", "--tests",
                                   self.path("test_add.py", tests))
         self.assertEqual(status, 0, err)
         status, o, err = self.judged(SEARCH, [{**CASES[0], "returns": SECRET}])

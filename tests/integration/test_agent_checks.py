@@ -55,13 +55,11 @@ class Answer(CheckCase):
         self.assertEqual((got["answer"], got["checks"]),
                          ("It is 42.\n", {"answer": {"asked": 2, "refused": 1}}))
         first, second = self.events("checked")
-        self.assertEqual([(e["check"], e["verdict"], e["exit_code"], e["passed"])
-                          for e in (first, second)],
-                         [("answer", "exited", 1, False), ("answer", "completed", 0, True)])
+        self.assertEqual([(e["check"], e["run"]["verdict"], e["passed"]) for e in (first, second)],
+                         [("answer", "exception", False), ("answer", "completed", True)])
         self.assertEqual(first["input_bytes"], len("It is 41.\n"))
         self.assertIn("| AssertionError: not yet\n", first["printed"])
-        self.assertGreater(first["stderr"]["bytes"], 0)
-        self.assertEqual([e["stands"] for e in self.events("judged")], [False, True])
+        self.assertGreater(first["run"]["traceback"]["bytes"], 0)
         (start,) = self.events("start")
         self.assertEqual(start["inputs"]["checks"]["answer"], self.CHECK[1])
         self.assertEqual([f["name"] for f in start["inputs"]["checks"]["files"]], ["judge.py"])
@@ -73,11 +71,13 @@ class Answer(CheckCase):
     def test_no_check_passes_because_it_failed(self):
         """An end of any other kind than exit status 0 refuses, in words."""
         for code, verdict, words in (
-                ("while True: pass", "wall-timeout", "longer than 500 ms"),
+                ("while True: pass", "wall-timeout", "interrupted after 500 ms"),
+                ("import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass", "wall-timeout",
+                 "killed after 500 ms"),
                 ("import os\nwhile os.fork() >= 0: pass", None, ""),
                 ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signaled", "signal 9"),
                 ("import os; os.abort()", "signaled", "signal 6"),
-                ("x = bytearray(1 << 33)", "exited", "exit status 1"),
+                ("x = bytearray(1 << 33)", "exception", "raised an exception"),
                 ("import sys; sys.exit(300)", "exited", "exit status 44"),
                 ("import os; os._exit(127)", "exited", "exit status 127")):
             with self.subTest(code=code):
@@ -89,7 +89,7 @@ class Answer(CheckCase):
                 (event,) = self.events("checked")
                 self.assertFalse(event["passed"])
                 if verdict:
-                    self.assertEqual(event["verdict"], verdict)
+                    self.assertEqual(event["run"]["verdict"], verdict)
                 self.assertIn("--check-answer refused: ", err)
                 self.assertIn(words, err)
 
@@ -97,7 +97,7 @@ class Answer(CheckCase):
         got, err = self.checked(["Yes."], "--on-violation", "kill", "--check-answer",
                                 PYTHON + "'import os; os.chroot(\"/\")'", status=4)
         (event,) = self.events("checked")
-        self.assertEqual((event["verdict"], event["violation"], event["passed"]),
+        self.assertEqual((event["run"]["verdict"], event["run"]["violation"], event["passed"]),
                          ("violation", "chroot", False))
         self.assertIn("(chroot)", err)
 
@@ -110,7 +110,7 @@ class Answer(CheckCase):
         self.checked(["Yes."], "--check-answer", "python3 /work/check/judge.py", "--check-file",
                      self.judge(code), status=4)
         (event,) = self.events("checked")
-        self.assertEqual((event["verdict"], event["exit_code"], event["passed"]),
+        self.assertEqual((event["run"]["verdict"], event["run"]["exit_code"], event["passed"]),
                          ("exited", 3, False))
 
     def test_what_it_prints_is_data(self):
@@ -136,36 +136,46 @@ class Answer(CheckCase):
         self.checked([answer], *self.CHECK, "--check-file", self.judge(code))
         (event,) = self.events("checked")
         self.assertEqual(event["printed"],
-                         "| %d %s\n" % (event["input_bytes"], event["input_sha256"]))
+                         "The check printed:\n| %d %s\n" % (event["input_bytes"], event["input_sha256"]))
         self.assertEqual(event["input_bytes"], len(answer.encode()))
         self.checked([answer], "--check-answer", "python3 -c pass")
 
     def test_cannot_start(self):
         """That is a failure of ours, and not of the model's."""
         got, err = self.checked(["Yes."], "--quiet", "--check-answer", "no-such-program x", status=125)
-        self.one_line(err, "--check-answer: it cannot be started", "no-such-program")
+        self.one_line(err, "--check-answer: it cannot be started", "there is no program no-such-program")
         self.assertEqual(self.events("end")[0]["outcome"], "failed")
+
+    def test_another_program_than_python(self):
+        """Where code is not locked, it takes the step's place."""
+        for lock, status, words in (("no", 0, ""), ("yes", 125, "--check-answer: it cannot be started")):
+            err = self.checked(["Yes."], "--lock-code", lock, "--check-answer",
+                               "/bin/./python3 -c pass", status=status)[1]
+            self.assertIn(words, err)
 
     def test_command_lines(self):
         code = "import sys; sys.exit(sys.argv[1:] != [\"a b\", \"\", \"$HOME\", \"|\", \"*\"])"
         self.checked(["Yes."], "--check-answer", PYTHON + f"'{code}' 'a b' \"\" \\$HOME | *")
-        for line, words in (("python3 -c 'x", "quote"), ('a "b', "quote"), ("a \\", "backslash"),
-                            ("  ", "is empty"), ("a " * 65, "words")):
+        for line, words in (("python3 -c 'x", "quotation"), ('a "b', "quotation"), ("a \\", "escaped"),
+                            ("  ", "is empty")):
             with self.subTest(line=line):
-                got, out, err = self.solve("--model", self.script("Yes."), "--check-answer", line)
+                got, out, err = self.solve("--quiet", "--model", self.script("Yes."), *self.missing,
+                                           "--check-answer", line)
                 self.assertEqual((got, out), (125, ""))
-                self.one_line(err, "--check-answer", words)
+                self.one_line(err, "--check-answer: it cannot be started: ", words)
 
     def test_files(self):
         data = self.judge("1,2\n", "data.csv")
         code = ("import os\nassert open('/work/in/data.csv').read() == '1,2\\n'\n"
-                "for path in ('/work/in/data.csv', __file__):\n"
-                "    try: open(path, 'w')\n    except OSError: pass\n    else: raise SystemExit(1)\n")
+                "try: open('/work/in/data.csv', 'w')\nexcept OSError: pass\nelse: raise SystemExit(1)\n"
+                "print(sorted(os.listdir('/work')), __name__, __file__)\n")
         # the model has its file, and not its judge
         look = fence("import os; print(sorted(os.listdir('/work')), os.path.exists('/work/check'))")
         got, _ = self.checked([look, "expect: | ['in'] False\nYes."], "--file", data, *self.CHECK,
                               "--check-file", self.judge(code))
         self.assertEqual(got["checks"]["answer"], {"asked": 1, "refused": 0})
+        self.assertIn("| ['check', 'checked', 'in'] __main__ /work/check/judge.py\n",
+                      self.events("checked")[0]["printed"])
         os.mkdir(self.path("other"))
         for files, words in ((["/no/such"], "No such file"), ([self.folder], "regular"),
                              ([data, self.judge("", "other/data.csv")], "two files")):
@@ -186,7 +196,7 @@ class Answer(CheckCase):
                        self.judge(code), env=self.env(OPENAI_API_KEY=KEY))
         (event,) = self.events("checked")
         self.assertNotIn("KEY", event["printed"])
-        self.assertIn("['0', '1', '2', '3']", event["printed"])  # 3 is listdir's own
+        self.assertIn("['0', '1', '2', '2", event["printed"])  # and the interpreter's own
 
     def test_wall_budget(self):
         """The task's time goes on in a check, and ends it."""

@@ -304,23 +304,15 @@ class Report(AgentCase):
         self.check_facts(got["confinement"], needs=["keep", "collect"], create=[self.path("o")],
                          not_enforced=[] if SHOWN else ["files"])
 
-    def test_folder_of_saved_functions(self):
-        got = self.steps("print(1)", more=("--skills", self.path("skills"), "--transcript", "none"))
-        self.check_facts(got["confinement"], needs=["create", "keep"],
-                         create=[self.path("skills")])
-        self.assertEqual(os.listdir(self.path("skills")), [])
-
     def test_what_the_broker_starts(self):
-        """A session, and checks: by command lines of before, with the agent's fds alone."""
+        """A session, and the checks' jails: by the command line of before, with one fd of the agent's."""
         self.path("fake_stepjail.log", "")
         secret = self.env(OPENAI_API_KEY=KEY, HOME=self.path("home"))
-        self.steps("print(1)", env=secret, more=("--check-answer", "/bin/python3 -c 'pass'",
-                                                 "--skills", self.path("skills")))
-        session, check, again = self.log()  # tried, and then asked
-        self.assertEqual((session["argv"][1], check["argv"][1]), ("serve", "run"))
-        self.assertEqual(again["argv"], check["argv"])
-        self.assertEqual(check["argv"][-3:], ["/bin/python3", "-c", "pass"])
-        for one, fds in ((session, "012"), (check, "0123")):
+        self.steps("print(1)", env=secret, more=("--check-answer", "/bin/python3 -c 'pass'"))
+        session, check = self.log()
+        self.assertEqual(session["argv"][1], "serve")
+        self.assertEqual(session["argv"], check["argv"])
+        for one, fds in ((session, "012"), (check, "012")):
             # Python's own, and what says where a user's file of defaults is
             self.assertLessEqual(set(one["environ"]), {"LC_CTYPE", "HOME", "XDG_CONFIG_HOME"})
             self.assertIn("HOME", one["environ"])

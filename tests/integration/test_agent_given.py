@@ -155,8 +155,8 @@ class Judges(Installed, AgentCase):
         """Before the model is asked anything."""
         judge = self.path("judge.py", "")
         for option in ("--check-answer", "--check-reply", "--check-prompt"):
-            err = self.wrong(option, "python3 /work/check/jugde.py", "--check-file", judge)
-            self.one_line(err, f"{option}: there is no /work/check/jugde.py: give --check-file")
+            err = self.wrong("--quiet", option, "python3 /work/check/jugde.py", "--check-file", judge)
+            self.one_line(err, f"{option}: it cannot be started: 'there is no /work/check/jugde.py: give --check-file")
         for option in ("--check-answer", "--check-reply"):
             self.assertIn(f"{option}: it cannot be started", self.wrong(option, "/no/such/judge"))
 

@@ -165,12 +165,12 @@ class Tests(WaysCase):
     def judged(self, files, steps=2, tests=TESTS, more=()):
         """Whether the files pass, and what was said otherwise."""
         script = self.script(fence(writes(files)), "Ready.", "Ready.")
-        return self.way("tests", "--model", script, "--tests", self.path("test_add.py", tests),
+        return self.way("--model", script, "--tests", self.path("test_add.py", tests),
                         "--steps", str(steps), *more)
 
     def test_right_passes(self):
         status, o, err = self.judged({"solution.py": RIGHT})
-        self.assertEqual((status, o["outcome"], o["mode"]), (0, "answered", "tests"), err)
+        self.assertEqual((status, o["outcome"]), (0, "answered"), err)
 
     def test_told_and_mended(self):
         script = self.script(
@@ -180,7 +180,7 @@ class Tests(WaysCase):
             "expect: | AssertionError: 9 != 5\n" + fence(writes({"solution.py": RIGHT})),
             "Ready again.")
         transcript = self.path("t.jsonl")
-        status, o, err = self.way("tests", "--model", script, "--transcript", transcript,
+        status, o, err = self.way("--model", script, "--transcript", transcript,
                                   "--tests", self.path("test_add.py", TESTS))
         self.assertEqual((status, o["answer"]), (0, "Ready again.\n"), err)
         said = [e for e in self.events("t.jsonl") if e["event"] == "tests"]
@@ -194,7 +194,7 @@ class Tests(WaysCase):
 
     def test_by_calls(self):
         call = "call: python\n" + json.dumps({"code": writes({"solution.py": RIGHT})})
-        status, o, err = self.way("tests", "--model", self.script("Ready.", call, "Ready."),
+        status, o, err = self.way("--model", self.script("Ready.", call, "Ready."),
                                   "--code-in", "tools", "--tests",
                                   self.path("test_add.py", TESTS))
         self.assertEqual((status, len(o["steps"])), (0, 2), err)
@@ -208,7 +208,7 @@ class Tests(WaysCase):
         turns = []
         for files in [*attacks.values(), {"solution.py": RIGHT}]:
             turns += [fence("import os\n" + wipe + writes(files)), "Ready."]
-        status, o, err = self.way("tests", "--model", self.script(*turns), "--steps", "100",
+        status, o, err = self.way("--model", self.script(*turns), "--steps", "100",
                                   "--tests", self.path("test_add.py", TESTS))
         self.assertEqual((status, len(o["steps"])), (0, 2 * len(attacks) + 1), err[-3000:])
         for name, step in zip(attacks, o["steps"][1::2]):
@@ -297,7 +297,7 @@ class Tests(WaysCase):
         turns = []
         for files in [*(row[0] for row in rows), {"solution.py": RIGHT}]:
             turns += [fence(writes({"known.py": "", **files})), "Ready."]
-        status, o, err = self.way("tests", "--rootfs", "data", "--model", self.script(*turns),
+        status, o, err = self.way("--rootfs", "data", "--model", self.script(*turns),
                                   "--steps", "20", "--tests", self.path("test_add.py", tests),
                                   "--tests", self.path("known.py", "ZERO = 0\n"))
         self.assertEqual((status, len(o["steps"])), (0, 2 * len(rows) + 1), err[-3000:])
@@ -311,7 +311,7 @@ class Tests(WaysCase):
         script = self.script(fence(writes({"solution.py": RIGHT}) + big), "Ready.",
                              fence("os.remove('b')"), "Ready.",
                              fence("os.remove('a')"), "Ready.")
-        status, o, err = self.way("tests", "--model", script, "--tests",
+        status, o, err = self.way("--model", script, "--tests",
                                   self.path("test_add.py", TESTS))
         self.assertEqual((status, len(o["steps"])), (0, 5), err[-3000:])
         for step in o["steps"][1::2]:
@@ -322,14 +322,15 @@ class Tests(WaysCase):
                              "expect: Read-only file system\n" +
                              fence("import os\nos.rename('/work/tests', '/work/old')"),
                              fence(writes({"solution.py": WRONG})), "Ready.", "Ready.")
-        status, o, _ = self.way("tests", "--model", script, "--steps", "4", "--tests",
+        status, o, _ = self.way("--model", script, "--steps", "4", "--tests",
                                 self.path("test_add.py", TESTS))
         self.assertEqual((status, o["outcome"]), (3, "steps-ended"))
 
     def test_changed_on_the_host(self):
         path = self.path("test_add.py", TESTS)
         # the script's file is read before the first step, so whoever answers can change it
-        for change in ("with open(path, 'a') as f: f.write('#')", "os.replace(other, path)"):
+        for change, words in (("with open(path, 'a') as f: f.write('#')", "has changed since"),
+                              ("os.replace(other, path)", "was replaced while")):
             with self.subTest(change=change):
                 self.path("test_add.py", TESTS)
                 other = self.path("other.py", "import unittest\n")
@@ -339,12 +340,11 @@ class Tests(WaysCase):
                         exec(change, {"open": open, "os": os, "path": path, "other": other})
                     return fence(writes({"solution.py": RIGHT})) if n == 0 else "Ready."
                 with Changing(answers) as url:
-                    status, _, err = self.way(
-                        "tests", "--model", "openai", "--model-name", "m", "--base-url", url,
+                    status, _, err = self.way("--model", "openai", "--model-name", "m", "--base-url", url,
                         "--tests", path, env=self.env(STEPJAIL_API_KEY="k"))
                 self.assertEqual(status, 125, err)
                 self.assertIn("test_add.py", err)
-                self.assertTrue("was changed while" in err or "has changed since" in err, err)
+                self.assertIn(words, err)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from agent_scene import CSV, QUESTION, SCRIPT, AgentCase, chained, fence, wait_f
 from test_agent_hostile import bad  # noqa: E402
 
 DAY = 86400
-START = {"event": "start", "time": "2026-01-02T03:04:05.678Z", "format": 1}
+START = {"event": "start", "time": "2026-01-02T03:04:05.678Z", "format": 2}
 
 
 class FolderCase(AgentCase):
@@ -154,18 +154,16 @@ class Show(FolderCase):
 
     def test_rows(self):
         self.put("x.jsonl", [START, {"event": "command", "command": "rollback", "branch": 0, "state": 1},
-                             {"event": "judged", "judge": "tests", "stands": False, "words": "they fail"},
                              {"event": "checked", "check": "answer", "passed": True, "printed": ""},
                              {"event": "tests", "stands": True, "why": ""},
-                             {"event": "skill", "name": "double", "kept": True, "words": "2 examples hold"},
                              {"event": "step", "step": 1, "observation": "no code"},
                              {"event": "unheard-of", "x": 1},
                              {"event": "end", "outcome": "model-failed", "error": "too busy"}])
         out = self.transcripts("show", "x")
         self.assertEqual(out.splitlines()[1:-1],
-                         ["command rollback", "judged tests: not stands: they fail", "checked answer: passed: ",
-                          "tests: stands: ", "skill double: kept: 2 examples hold", "nothing was run",
-                          "  | no code", "outcome: model-failed: too busy"])
+                         ["command rollback", "checked answer: passed: ",
+                          "tests: stands: ", "nothing was run", "  | no code",
+                          "outcome: model-failed: too busy"])
 
     def test_hostile(self):
         """Nothing moves a cursor, and no line of the file's stands where the agent's begin."""
@@ -173,9 +171,9 @@ class Show(FolderCase):
         stream = {"head": forged * 9, "bytes": 10**7, "left_out": 5}
         self.put("x.jsonl", [{**START, "command": forged, "model": forged, "time": forged, "user": forged},
                              {"event": "code", "step": 1, "code": forged * 9},
-                             {"event": "step", "step": 1, "verdict": forged, "words": forged, "output": stream,
-                              "error": stream, "result": {"head": 7, "bytes": -1}, "traceback": []},
-                             {"event": "judged", "judge": forged, "stands": 1, "words": forged},
+                             {"event": "step", "step": 1, "verdict": forged, "words": forged, "stdout": stream,
+                              "stderr": stream, "result": {"head": 7, "bytes": -1}, "traceback": []},
+                             {"event": "checked", "check": forged, "passed": 1, "printed": forged},
                              {"event": "end", "outcome": forged, "answer": forged, "error": forged}])
         out = self.transcripts("show", "x")
         self.assertIsNone(bad(out))
@@ -317,17 +315,18 @@ class All(FolderCase):
         self.one_line(self.transcripts("verify", self.path("none"), status=125), "No such file")
 
     def test_violations(self):
-        """As a list; before there was one, a step had one name."""
-        self.put("list.jsonl", [START, {"event": "step", "step": 2, "violation": "execve", "violations": [
-            {"name": "execve", "count": 3, "pid": 7}, {"name": "ptrace\x1b[2J\n", "count": 1}]},
-            {"event": "step", "step": 3, "violation": None, "violations": []}, self.END], age_s=1)
-        self.put("name.jsonl", [START, {"event": "step", "step": 1, "violation": "unshare"},
-                                {"event": "step", "step": 2, "violation": ""}, self.END], age_s=2)
+        def step(number, *calls, verdict="completed"):
+            return {"event": "step", "step": number, "verdict": verdict, "violations": {"list": [
+                {"syscall": name, "count": count, "violation": True} for name, count in calls]}}
+        self.put("list.jsonl", [START, step(2, ("execve", 3), ("ptrace\x1b[2J\n", 1)), step(3), self.END], age_s=1)
+        self.put("kill.jsonl", [START, step(1, ("unshare", 1), verdict="violation"), step(2),
+                                {"event": "code", "step": 9}, self.END], age_s=2)
         out = self.transcripts("violations")
-        self.assertEqual(out.splitlines(), ["list.jsonl  step 2  x3  execve", "list.jsonl  step 2  x1  ptrace\\x1b[2J\\n",
-                                            "name.jsonl  step 1  x1  unshare"])
-        self.edit("name.jsonl")
-        self.assertEqual(self.transcripts("violations", status=1).count("\n"), 2)
+        self.assertEqual(out.splitlines(), [
+            "list.jsonl  step 2  refused: execve x3, unknown x1 (--lock-code=no allows it)",
+            "kill.jsonl  step 1  killed: --on-violation kill: unshare x1"])
+        self.edit("kill.jsonl")
+        self.assertEqual(self.transcripts("violations", status=1).count("\n"), 1)
 
 
 class Bound(FolderCase):

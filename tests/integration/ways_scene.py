@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ways_scene.py - what the tests of the ways of working share: WaysCase, a task and its tests"""
+"""ways_scene.py - what the tests of --tests share: WaysCase, a task and its tests"""
 import http.server
 import json
 import os
@@ -30,13 +30,12 @@ class WaysCase(AgentCase):
         super().setUp()
         os.chmod(self.folder, 0o755)  # the jail, of other ids than root, is to reach the tests
 
-    def way(self, mode, *args, **how):
-        status, out, err = self.solve("--mode", mode, "--json", *ALLOW, *args, stepjail=STEPJAIL,
-                                      **how)
+    def way(self, *args, **how):
+        status, out, err = self.solve("--json", *ALLOW, *args, stepjail=STEPJAIL, **how)
         return status, json.loads(out) if out else None, err
 
-    def shown(self, mode, *args):
-        return self.solve("--mode", mode, *ALLOW, *args, stepjail=STEPJAIL)
+    def shown(self, *args):
+        return self.solve(*ALLOW, *args, stepjail=STEPJAIL)
 
     def last_line(self, err, *words):
         self.one_line(err.splitlines(True)[-1], *words)

@@ -135,7 +135,7 @@ static Suite *(*const suites[])(void) = {
 	agent_checks_suite,
 	agent_prompt_suite,
 	agent_words_suite,
-	agent_modes_suite,
+	agent_tests_suite,
 #endif
 };
 

@@ -201,4 +201,4 @@ Suite *agent_tool_suite(void);
 Suite *agent_checks_suite(void);
 Suite *agent_prompt_suite(void);
 Suite *agent_words_suite(void);
-Suite *agent_modes_suite(void);
+Suite *agent_tests_suite(void);

@@ -282,7 +282,6 @@ const struct attempt attempts[] = {
 	ROW(netlink, EVERY, 0, 0),
 	ROW(make_fresh, KEEP, 0, 0),
 	ROW(name_mine, KEEP, 0, 0),
-	ROW(show_mine, KEEP, 0, 0),
 
 	ROW(read_mine, 0, EPERM, 0),
 	ROW(read_other, 0, EPERM, 0),
@@ -312,6 +311,7 @@ const struct attempt attempts[] = {
 	ROW(write_mine, KEEP, EPERM, 0),
 	ROW(make_elsewhere, KEEP, EACCES, LANDLOCK),
 	ROW(show_mine, EVERY, EPERM, 0),
+	ROW(show_mine, KEEP, EPERM, 0),
 	ROW(hide_mine, KEEP, EPERM, 0),
 	ROW(open_mine, EVERY, EPERM, 0),
 	ROW(cut_mine, EVERY, EPERM, 0),

@@ -34,7 +34,7 @@ static void make(struct lines *l, size_t count, const char *what)
 		char members[100];
 
 		(void)snprintf(members, sizeof(members),
-			       "\"event\":\"%s\",\"text\":\"%s %zu\"",
+			       "\"event\":\"%s\",\"format\":2,\"text\":\"%s %zu\"",
 			       i == 0           ? "start"
 			       : i == count - 1 ? "end"
 						: "step",
@@ -328,7 +328,7 @@ START_TEST(a_run_has_a_beginning_and_an_end)
 	for (size_t i = 0; i < 4 && orders[_i].events[i]; i++) {
 		char members[40];
 
-		(void)snprintf(members, sizeof(members), "\"event\":\"%s\"",
+		(void)snprintf(members, sizeof(members), "\"event\":\"%s\",\"format\":2",
 			       orders[_i].events[i]);
 		chain_seal(&chain, members, &line);
 		text_add(&all, line.bytes, line.length);

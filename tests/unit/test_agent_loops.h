@@ -7,10 +7,9 @@
 #include "agent/loop/loop.h"
 
 /**
- * loop_of() - A loop of a mode and its task: 10 steps of 60 s, 10 min
+ * loop_of() - A loop and its task: 10 steps of 60 s, 10 min
  * @jail:	Of the task's plan; stays valid, as @model does
  *
  * Return: to be freed, its task first
  */
-struct loop *loop_of(enum mode_kind mode, const struct jail_options *jail,
-		     const struct model_plan *model);
+struct loop *loop_of(const struct jail_options *jail, const struct model_plan *model);

@@ -39,7 +39,7 @@ static const struct command sample = {
 	.operand = "WHAT",
 	.summary = "S.",
 	.about = "A.",
-	.opts = opts,
+	OPT_PARTS({ opts, 0 }),
 	.opts_bytes = sizeof(struct sample),
 };
 
@@ -225,13 +225,25 @@ END_TEST
 static const struct command *const commands[] = { &command_solve, &command_replay,
 						  &command_repl };
 
+/* all of a command's, in one table */
+static const struct opt *rows_of(const struct command *cmd)
+{
+	static struct opt rows[OPT_ROWS_MAX + 1];
+	size_t count = 0;
+
+	while (options_row(cmd, count, &rows[count]))
+		ck_assert_uint_lt(++count, OPT_ROWS_MAX);
+	rows[count] = (struct opt){ .name = NULL };
+	return rows;
+}
+
 START_TEST(tables_are_sound)
 {
 	const struct command *cmd = commands[_i];
-	size_t rows = 0;
+	const struct opt *all = rows_of(cmd);
 
 	ck_assert(cmd->name && cmd->summary && cmd->about && cmd->run);
-	for (const struct opt *o = cmd->opts; o->name; o++, rows++) {
+	for (const struct opt *o = all; o->name; o++) {
 		ck_assert_msg(o->help && o->help[0] &&
 				      o->help[strlen(o->help) - 1] != ' ',
 			      "%s", o->name);
@@ -244,7 +256,7 @@ START_TEST(tables_are_sound)
 				      o->min < o->max,
 			      "%s", o->name);
 		for (int i = 0; o->with[i]; i++) {
-			const struct opt *other = cmd->opts;
+			const struct opt *other = all;
 
 			while (other->name && strcmp(other->name, o->with[i]) != 0)
 				other++;
@@ -253,14 +265,13 @@ START_TEST(tables_are_sound)
 			/* given without a word, it would be no company */
 			ck_assert_msg(!other->preset, "%s", o->name);
 		}
-		for (const struct opt *p = cmd->opts; p < o; p++) {
+		for (const struct opt *p = all; p < o; p++) {
 			ck_assert_str_ne(p->name, o->name);
 			/* only passed options share a place */
 			ck_assert_msg(p->offset != o->offset || o->kind == OPT_PASS, "%s",
 				      o->name);
 		}
 	}
-	ck_assert_uint_le(rows, OPT_ROWS_MAX);
 }
 END_TEST
 
@@ -326,7 +337,7 @@ START_TEST(help_and_man_name_every_option)
 
 	options_help(commands[_i], exits, OPT_HELP_ALL, &help);
 	options_man(one, exits, &man);
-	for (const struct opt *o = commands[_i]->opts; o->name; o++) {
+	for (const struct opt *o = rows_of(commands[_i]); o->name; o++) {
 		struct text name = { 0 };
 
 		ck_assert_msg(helps_with(&help, o->name), "%s", o->name);
@@ -355,7 +366,7 @@ START_TEST(help_has_the_common_options)
 
 	options_help(cmd, exits, OPT_HELP_COMMON, &help);
 	options_help(cmd, exits, OPT_HELP_ALL, &all);
-	for (const struct opt *o = cmd->opts; o->name; o++) {
+	for (const struct opt *o = rows_of(cmd); o->name; o++) {
 		common += o->common;
 		ck_assert_msg(helps_with(&help, o->name) == (few || o->common), "%s",
 			      o->name);

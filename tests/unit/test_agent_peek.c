@@ -15,11 +15,11 @@
 #include "tests/unit/suites.h"
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define GOOD "--format=1\0--rootfs=core\0--step-time=60000ms\0"
+#define GOOD "--rootfs=core\0--step-time=60000ms\0"
 #define WORDS(list) list, sizeof(list) - 1
 
 #define EVENT                                                                            \
-	"\"event\":\"start\",\"format\":1,\"jail\":{\"rootfs\":\"core\",\"step_ms\":"    \
+	"\"event\":\"start\",\"format\":2,\"inputs\":{\"rootfs\":\"core\",\"step_ms\":"  \
 	"100,\"options\":{}}"
 
 /* in memory of its exact size, so that a sanitizer sees what is read behind it */
@@ -82,11 +82,9 @@ static const struct {
 	{ WORDS("--help\0"), "an option is missing" },
 	{ WORDS(GOOD "--help\0"), "an option is missing" },
 	{ WORDS(GOOD "--help=all\0"), "no such option" },
-	{ WORDS("--rootfs=core\0--step-time=1s\0"), "an option is missing" },
-	{ WORDS("--format=1\0--step-time=1s\0"), "an option is missing" },
-	{ WORDS("--format=1\0--rootfs=core\0"), "an option is missing" },
-	{ WORDS("--format=3\0"), "--format" },
-	{ WORDS(GOOD "--format=1\0"), "given twice" },
+	{ WORDS("--step-time=1s\0"), "an option is missing" },
+	{ WORDS("--rootfs=core\0"), "an option is missing" },
+	{ WORDS(GOOD "--rootfs=core\0"), "given twice" },
 	{ WORDS(GOOD "/bin/sh\0"), "one operand too many" },
 	{ WORDS(GOOD "--\0--repl\0"), "one operand too many" },
 	{ WORDS(GOOD "--stepjail=/bin/sh\0"), "no such option" },
@@ -187,12 +185,12 @@ START_TEST(a_child_reads_the_file)
 	int r = peek_run(fd, "t", &stop, &p, &e);
 
 	ck_assert_msg(r == files[_i].r, "%d %s", r, e.text);
-	ck_assert_uint_eq(p.format, files[_i].says == NULL);
+	ck_assert_int_eq(p.jail.rootfs != NULL, files[_i].says == NULL);
 	if (r < 0)
 		ck_assert_msg(strncmp(e.text, files[_i].says, strlen(files[_i].says)) ==
 				      0,
 			      "%s", e.text);
-	if (p.format)
+	if (p.jail.rootfs)
 		ck_assert_str_eq(p.jail.rootfs, "core");
 	(void)close(fd);
 }

@@ -153,8 +153,7 @@ START_TEST(odd_files_are_said)
 }
 END_TEST
 
-struct loop *loop_of(enum mode_kind mode, const struct jail_options *jail,
-		     const struct model_plan *model)
+struct loop *loop_of(const struct jail_options *jail, const struct model_plan *model)
 {
 	struct task *task = calloc(1, sizeof(*task));
 	struct loop *l = calloc(1, sizeof(*l));
@@ -165,7 +164,6 @@ struct loop *loop_of(enum mode_kind mode, const struct jail_options *jail,
 	task->budget.limit[BUDGET_WALL_MS] = 600000;
 	l->task = task;
 	l->model.plan = model;
-	l->work.mode = &mode_rows[mode];
 	l->out = OUT_NONE;
 	return l;
 }
@@ -176,7 +174,7 @@ START_TEST(rules_name_the_limits)
 		.rootfs = "core", .pass = { .items = { "memory", "512M" }, .count = 2 }
 	};
 	struct model_plan model_plan = { .tools = false };
-	struct loop *l = loop_of(MODE_CODEACT, &jail, &model_plan);
+	struct loop *l = loop_of(&jail, &model_plan);
 	struct text out = { 0 };
 
 	prompt_system(l, &out);

@@ -1,5 +1,5 @@
-"""What judges in a jail share: two processes, a task, a secret. In front of trial.py and
-HumanEval's harness.py.
+# SPDX-License-Identifier: MIT
+"""A judge in a jail: two processes, a task, a secret. In front of harness.py.
 
 Code that shares an interpreter with its judge can change the judge, so it has a process of its own,
 and they speak over a pair of pipes, in lines of JSON. The judge's stdin is the task, and a line
