@@ -57,8 +57,8 @@ void json_print(const cJSON *value, struct text *out);
 
 /**
  * json_add() - Add a member
- * @value:	A string, mended to UTF-8, or NULL for null; a text, likewise; a whole number;
- *		a bool; or an item, which is taken over
+ * @value:	A string, mended to UTF-8, or NULL for null; a text, likewise; a whole
+ *		number; a bool; or an item, which is taken over
  *
  * true and a comparison are no bool but an int: they need a variable, or a cast.
  */

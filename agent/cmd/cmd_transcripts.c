@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_transcripts.c - stepjail-agent verify, and transcripts list, show, verify, violations,
- * prune: what runs have left
+ * cmd_transcripts.c - stepjail-agent verify, and transcripts list, show, verify,
+ * violations, prune: what runs have left
  */
 #include <errno.h>
 #include <inttypes.h>

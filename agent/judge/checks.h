@@ -4,11 +4,11 @@
  * from it, and what is taken for its answer
  *
  * Each is a command line, and runs as a step in a fresh jail of the judge's own, made as
- * the steps' one is: the same root tree, limits and files. Besides it has the user's files
- * below CHECKS_FOLDER, which no step has, so that a model cannot read its judge. What is to
- * be looked at comes on its stdin. Exit status 0 lets it pass; any other end does not, that
- * of a check which crashed, took too long or hit a wall neither: nothing passes because it
- * could not be looked at. One that cannot be started ends the task.
+ * the steps' one is: the same root tree, limits and files. Besides it has the user's
+ * files below CHECKS_FOLDER, which no step has, so that a model cannot read its judge.
+ * What is to be looked at comes on its stdin. Exit status 0 lets it pass; any other end
+ * does not, that of a check which crashed, took too long or hit a wall neither: nothing
+ * passes because it could not be looked at. One that cannot be started ends the task.
  */
 #pragma once
 

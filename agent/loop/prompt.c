@@ -37,8 +37,8 @@ static const char by_fence[] =
 static const char by_tool[] =
 	"To run code, call the tool python. You are then told what it did. %s Print what you want to see; the value of a last expression is shown too. Never make up the output of a step.\n";
 
-/* what a reply without code is, to be answered or judged by tests; code comes in text, or in
- * calls */
+/* what a reply without code is, to be answered or judged by tests; code comes in text, or
+ * in calls */
 static const char *const ends[2][2] = {
 	{ "A reply without a code block is your final answer and ends the task. Give it as soon as you know it, in plain words.\n",
 	  "A reply without a call is your final answer and ends the task, also where there is code in it. Give it as soon as you know it, in plain words.\n" },

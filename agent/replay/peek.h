@@ -19,8 +19,8 @@
 
 /* strings are the child's, and stay until this process ends */
 struct peek {
-	/* rootfs (NULL: there is no first line), step_ms, pass; files: of a path, or of a name alone, that came by a
-	 * pipe */
+	/* rootfs (NULL: there is no first line), step_ms, pass; files: of a path, or of a
+	 * name alone, that came by a pipe */
 	struct jail_options jail;
 	struct opt_list tests;
 	const char *skills; /* the folder of functions, its digest before it; or NULL */

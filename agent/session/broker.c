@@ -4,8 +4,9 @@
  *
  * Theory of operation
  *   agent:  broker_start() sends a byte and an fd, and waits for the answer
- *   broker: makes a stream; clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
- *	     answers with errno, pid, a pidfd, and the stream's other end, and closes all
+ *   broker: makes a stream; clone3() with CLONE_PARENT, waits until that has executed
+ *	     stepjail or failed, answers with errno, pid, a pidfd, and the stream's other
+ *	     end, and closes all
  *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
  */
 #include <errno.h>

@@ -29,8 +29,8 @@ bool report_step(const cJSON *root, struct step *step);
  */
 bool report_refused(const cJSON *violations, bool killed, struct text *out);
 
-/** report_not_enforced() - Add a warning where this OPENED lists limits that the host does
- * not enforce */
+/** report_not_enforced() - Add a warning where this OPENED lists limits that the host
+ * does not enforce */
 void report_not_enforced(const cJSON *opened, struct text *out);
 
 /**

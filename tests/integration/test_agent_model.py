@@ -23,7 +23,8 @@ class OpenAi(AgentCase):
         got = json.loads(out)
         self.assertEqual((got["outcome"], got["answer"].strip()), ("answered", "It is 42."))
         self.assertEqual(got["usage"], {"requests": 2, "retries": 0, "prompt_tokens": 200,
-                                        "completion_tokens": 14})
+                                        "completion_tokens": 14, "cached_tokens": 0,
+                                        "cache_write_tokens": 0, "judged": 0})
         _, path, headers, _ = mock.requests[0]
         self.assertEqual(path, "/v1/chat/completions")
         self.assertEqual(headers["Authorization"], f"Bearer {KEY}")

@@ -33,7 +33,8 @@ class Dialects(AgentCase):
             got = json.loads(out)
             self.assertEqual(got["answer"].strip(), "It is 42. \u00e9\U0001f600")
             self.assertEqual(got["usage"], {"requests": 2, "retries": 0, "prompt_tokens": 200,
-                                            "completion_tokens": 14})
+                                            "completion_tokens": 14, "cached_tokens": 0,
+                                            "cache_write_tokens": 0, "judged": 0})
             self.assertEqual(got["budget"]["tokens"], {"used": 214, "limit": None})
             self.assertNotIn("tools", mock.body(0))
             self.assertEqual(mock.body(0)["stream"], True)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_tests.c - --tests: which files it takes, and what a reply without code is then
+ * test_agent_tests.c - --tests: which files it takes, and what a reply without code is
+ * then
  */
 #include <check.h>
 #include <errno.h>
