@@ -95,7 +95,8 @@ static int check_options(struct making *m, const char *stepjail, struct err *e)
 	(void)close(ends[0]);
 	(void)waitpid(child, &status, 0);
 	text[strcspn(text, "\n")] = '\0';
-	return status == 0 ? 0 : err_say(e, EINVAL, "%s", text);
+	/* its own words name it as well */
+	return status == 0 ? 0 : err_say(e, EINVAL, "%s", text + strlen("stepjail: "));
 }
 
 /*
