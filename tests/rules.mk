@@ -79,7 +79,11 @@ fault.built: all $(B)/packages.test
 RUN.fault := tests/fault/run
 fault: fault.built ## each system call of launcher and init fails once
 	$(RUN.fault)
-vm.built: all rootfs fault.built $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test
+# what stepjail-oci is linked with, for guests that have no C library
+$(B)/oci-libs: $(B)/stepjail-oci
+	@rm -rf $@; mkdir -p $@/lib $@/lib64; ldd $< | grep -o '/[^ ]*' | while read f; do \
+	mkdir -p $@$$(dirname $$f); cp -L $$f $@$$f; done
+vm.built: all rootfs $(B)/oci-libs fault.built $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test
 RUN.vm := tests/vm/test
 vm: vm.built ## cgroup v2 for real, in a guest
 	$(RUN.vm)

@@ -84,7 +84,7 @@ void container_close(struct container *c);
 /** container_status() - Where its life is, by what runs */
 enum status container_status(const struct container *c);
 
-/** container_start_fd() - Open the writer's end of the FIFO; -ENXIO: nobody waits there */
+/** container_start_fd() - Open the writer's end of the FIFO; -ENXIO: nobody waits */
 int container_start_fd(const struct container *c);
 
 /** process_find() - Note a process by its pid; start is 0 where it has ended */

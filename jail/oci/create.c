@@ -4,14 +4,14 @@
  *
  * Theory of operation
  *   create reads the bundle, and has `stepjail explain` check the options and print the
- *   plan. Then it forks. The child becomes `stepjail run --hold`: it makes the jail, reads
- *   back its walls, gives up its rights and waits at the gate. It has stdin, stdout and
- *   stderr of create, and its pid is the container's: when create exits, the engine's shim
- *   or conmon, a subreaper, adopts it and gets the program's exit status from it.
+ *   plan. Then it forks. The child becomes `stepjail run --hold`: it makes the jail,
+ *   reads back its walls, gives up its rights and waits at the gate. It has stdin, stdout
+ *   and stderr of create, and its pid is the container's: when create exits, the engine's
+ *   shim or conmon, a subreaper, adopts it and gets the program's exit status from it.
  *   Before the child does anything, its pid is in state.json. So whenever create is
  *   killed, delete --force finds what it has made.
- *   start writes a byte into the FIFO that the watcher reads; it has read it when the FIFO
- *   has no reader any more.
+ *   start writes a byte into the FIFO that the watcher reads; it has read it when the
+ *   FIFO has no reader any more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +95,8 @@ static int check_options(struct making *m, const char *stepjail, struct err *e)
 	(void)close(ends[0]);
 	(void)waitpid(child, &status, 0);
 	text[strcspn(text, "\n")] = '\0';
-	return status == 0 ? 0 : err_say(e, EINVAL, "%s", text);
+	/* its own words name it as well */
+	return status == 0 ? 0 : err_say(e, EINVAL, "%s", text + strlen("stepjail: "));
 }
 
 /*

@@ -108,8 +108,8 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	return r < 0 ? name_error(ps, row->name, e) : 0;
 }
 
-/* No option, or one that there was once. @n: length of its name; on the command line, @word
- * has dashes before it */
+/* No option, or one that there was once. @n: length of its name; on the command line,
+ * @word has dashes before it */
 static int refuse_unknown(const struct parse *ps, const char *word, size_t n,
 			  struct err *e)
 {

@@ -1,0 +1,63 @@
+# expects: a container of stepjail-oci has its limits, is frozen and thawed, and leaves nothing
+# vm: --file build/oci-libs/lib:/lib --file build/oci-libs/lib64:/lib64 --file build/stepjail-oci:/build/stepjail-oci
+# shellcheck shell=sh source=tests/vm/guest.sh
+. /guest.sh
+need_stepjail
+[ -x /build/stepjail-oci ] || skip "build/stepjail-oci is not built"
+
+oci="/build/stepjail-oci --root /run/oci"
+mkdir /bundle
+cp /bin/busybox /mini/bin/sh
+# shellcheck disable=SC2016 # the container's shell
+cat >/bundle/config.json <<'END'
+{"ociVersion": "1.0.2", "root": {"path": "/mini"},
+ "process": {"cwd": "/", "args": ["/bin/sh", "-c", "while :; do echo $((i += 1)); done"]},
+ "linux": {"namespaces": [{"type": "pid"}, {"type": "ipc"}, {"type": "uts"}, {"type": "mount"},
+   {"type": "network"}],
+  "resources": {"memory": {"limit": 33554432}, "pids": {"limit": 5},
+   "cpu": {"shares": 1024, "quota": 50000, "period": 100000}}}}
+END
+
+begin()
+{
+	$oci create --bundle /bundle --pid-file /bundle/pid a >/tmp/out 2>/tmp/err || fail "$(cat /tmp/err)"
+	of=$top$(sed -n 's/^0:://p' "/proc/$($oci ps a | tail -n 1)/cgroup")
+	$oci start a || fail start
+}
+counts()
+{
+	[ "$(wc -c </tmp/out)" -gt "$1" ]
+}
+frozen()
+{
+	grep -q 'frozen 1' "$of/cgroup.events"
+}
+
+begin
+is memory.max "$(cat "$of/memory.max")" 33554432
+is pids.max "$(cat "$of/pids.max")" 6 # stepjail-init is one more
+is cpu.weight "$(cat "$of/cpu.weight")" 39
+is cpu.max "$(cat "$of/cpu.max")" "50000 100000"
+until_true 10 counts 10 || fail "it does not run"
+$oci pause a || fail pause
+until_true 10 frozen || fail "it is not frozen"
+size=$(wc -c </tmp/out)
+sleep 1
+is "bytes written while frozen" "$(($(wc -c </tmp/out) - size))" 0
+$oci resume a || fail resume
+until_true 10 counts "$size" || fail "it does not go on"
+$oci kill a TERM || fail kill
+stopped()
+{
+	$oci state a | grep -q '"stopped"'
+}
+until_true 10 stopped || fail "it does not end"
+is status "$(field /run/oci/a/report.json status)" 143
+$oci delete a || fail delete
+
+# a frozen one ends as well
+begin
+$oci pause a || fail pause
+$oci delete --force a || fail "delete --force of a frozen one"
+is "containers left" "$(ls /run/oci)" ""
+nothing_left
