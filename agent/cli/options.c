@@ -133,6 +133,10 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 	const struct opt *o = &row;
 	size_t number = find(cmd, name, length, &row);
 
+	if (length == strlen("mode") && strncmp(name, "mode", length) == 0)
+		return err_say(
+			e, EINVAL,
+			"--mode: there are no modes any more: --tests FILE has tests decide, --stateless runs each step in a fresh jail");
 	if (argv[0][1] != '-' || !options_row(cmd, number, &row))
 		return err_say(e, EINVAL,
 			       "%.80s: no such option; see stepjail-agent %s --help",

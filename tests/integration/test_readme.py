@@ -9,7 +9,8 @@ import unittest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.environ.get("STEPJAIL_BUILD", os.path.join(TOP, "build"))
-READMES = sorted(glob.glob("**/README.md", root_dir=TOP, recursive=True))
+READMES = sorted(path for path in glob.glob("**/README.md", root_dir=TOP, recursive=True)
+                 if not path.startswith("build/"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
