@@ -168,6 +168,7 @@ static const struct {
 	{ { "x", "--junk" }, "--junk: no such option" },
 	{ { "x", "-f" }, "-f: no such option" },
 	{ { "x", "--fla" }, "--fla: no such option" },
+	{ { "x", "--mode", "tests" }, "--mode: there are no modes any more: --tests FILE" },
 	{ { "x", "--flag=1" }, "--flag: '1' is not one of --flag[=no|yes]" },
 	{ { "x", "--flag", "auto" }, "--flag: 'auto' is not one of --flag" },
 	{ { "x", "--flag=" }, "--flag: needs a value: --flag[=no|yes]" },
