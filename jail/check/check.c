@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>

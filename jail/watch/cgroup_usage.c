@@ -5,7 +5,6 @@
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Format"
  */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

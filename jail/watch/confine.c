@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -19,7 +18,6 @@
 #include "jail/base/close_others.h"
 #include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
-#include "jail/walls/caps.h"
 #include "jail/walls/landlock.h"
 #include "jail/watch/confine.h"
 

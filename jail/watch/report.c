@@ -45,7 +45,6 @@
 
 #include "init/io.h"
 #include "jail/base/json.h"
-#include "jail/base/sha256.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"

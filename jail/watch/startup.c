@@ -11,7 +11,6 @@
 
 #include "init/io.h"
 #include "jail/base/clock.h"
-#include "jail/launch/keeper.h"
 #include "jail/watch/proc_usage.h"
 #include "jail/watch/startup.h"
 

@@ -12,7 +12,6 @@
  *   (session_sweep.c): the answer counts it. Then states go that nobody can come back to.
  */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 

@@ -3,7 +3,6 @@
  * session_say.c - a session's answers in JSON: see init/serve_wire.h and stepjail(1)
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

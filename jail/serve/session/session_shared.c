@@ -10,11 +10,9 @@
  * and if it cannot be known, the state counts as one that shares everything.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/serve/wire/queue.h"
 #include "jail/serve/session/session.h"
 
 #define SHARES_ALL (SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS)

@@ -16,7 +16,6 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <sys/socket.h>
 
 #include "init/io.h"
 #include "jail/serve/wire/closer.h"
