@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "init/io.h"
 #include "jail/base/sys.h"
 #include "jail/serve/request.h"
 

@@ -7,12 +7,10 @@
  * filter last, since it refuses the calls that make the other walls. Then all of it is
  * read back through an fd that was opened first.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/close_others.h"

@@ -39,9 +39,7 @@
  *		   sets, no_new_privs, seccomp mode and number of filters, Landlock as
  *		   above
  */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/json.h"

@@ -10,7 +10,6 @@
  *	files of the cgroup leaf			usage, and cgroup.kill
  *	init's pidfd, the keeper's socket		for the end
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 

@@ -23,6 +23,7 @@
  */
 #pragma once
 
+#include "init/io.h"
 #include "init/media.h"
 #include "init/serve_wire.h"
 #include "jail/serve/session/session_types.h"

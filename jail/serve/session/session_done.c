@@ -17,7 +17,6 @@
 
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/base/clock.h"
 
 #define EXITS_PAUSE_MS 10 /* pause after the end of a process that serve does not know */
 

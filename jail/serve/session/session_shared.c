@@ -9,7 +9,6 @@
  * waits. Later frames of the same branch wait behind it, up to HELD_BYTES. Beyond that,
  * and if it cannot be known, the state counts as one that shares everything.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

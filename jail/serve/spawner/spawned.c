@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 
 #include "init/io.h"
-#include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/json.h"
 #include "jail/base/procfs.h"

@@ -2,14 +2,12 @@
 /*
  * template.c - a warm interpreter that jails are cloned from: see template.h
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"

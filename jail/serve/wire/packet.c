@@ -14,7 +14,6 @@
  *     its own closes the channel last: closer.c.
  * See unix(7), and inet_release() in the kernel's net/ipv4/af_inet.c.
  */
-#include <errno.h>
 #include <stdbool.h>
 
 #include "init/io.h"
