@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <sys/types.h>
+#include <unistd.h>
 
 #include "init/count.h"
 

@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include <stdint.h>
 #include <sys/epoll.h>
 
 #include "init/err.h"
+#include "jail/base/clock.h"
 
 /* an fd that the loop waits for; the struct must stay in memory until the turn is over */
 struct port {

@@ -7,15 +7,11 @@
  *   and says what failed and what mends it in the words of run. The last row starts a
  *   whole jail, as far as the exec of a program that does not exist.
  */
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <linux/seccomp.h>
 

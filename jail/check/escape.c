@@ -3,9 +3,7 @@
  * escape.c - stepjail escape: become stepjail-escape, which runs attacks in jails of our
  * own
  */
-#include <errno.h>
 #include <limits.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/command.h"

@@ -2,7 +2,6 @@
 /*
  * leases.c - stepjail leases --remove: keep no network namespace for later jails
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,17 +5,12 @@
  * A probe takes the same steps as run, by run's functions: ids, and maps that are written
  * from outside. Its child sends back the error that it met, or an empty one.
  */
-#include <errno.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/host.h"
-#include "jail/base/sys.h"
-#include "jail/walls/ids.h"
 #include "jail/walls/mount_op.h"
 #include "jail/check/probe.h"
 #include "jail/watch/run.h"

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 /* each returns 0, or -errno and the line that run would print in the same place */

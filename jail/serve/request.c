@@ -5,10 +5,8 @@
  * One table: what each frame must look like, and who does it. Whatever is wrong with one
  * is REFUSED with a line, and changes nothing.
  */
-#include <errno.h>
 #include <string.h>
 
-#include "init/io.h"
 #include "jail/serve/request.h"
 
 static int check_new(struct request *q, struct err *e)

@@ -5,12 +5,9 @@
  * Both wait in memfds until they are whole: a source goes to its step sealed, a file to
  * the process that writes it, in the jail.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "init/io.h"
 #include "jail/base/sys.h"
 #include "jail/serve/request.h"
 

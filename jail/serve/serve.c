@@ -13,31 +13,20 @@
  *   is the end of all jails: the kernel ends them with the spawner, and the spawner ends
  *   what it has launched when one of the others is gone.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/cancel.h"
 #include "jail/base/host.h"
 #include "jail/base/procfs.h"
-#include "jail/base/sys.h"
 #include "jail/base/command.h"
-#include "jail/launch/keeper.h"
-#include "jail/launch/launch.h"
 #include "jail/launch/outer.h"
 #include "jail/plan/option.h"
-#include "jail/plan/plan.h"
 #include "jail/serve/wire/closer.h"
 #include "jail/serve/spawner/spawner.h"
 #include "jail/serve/supervisor.h"
-#include "jail/walls/ids.h"
 #include "jail/walls/mount_op.h"
-#include "jail/watch/confine.h"
 
 #include "filter_supervisor.h"
 

@@ -10,11 +10,8 @@
  *   supervisor does not grow. What takes rights, the spawner does (spawn.h): sessions
  *   ask it by themselves (session_spawn.c), and what it tells comes in here.
  */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "init/io.h"
 #include "jail/base/fd_passing.h"
 #include "jail/serve/request.h"
 #include "jail/serve/supervisor.h"

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "init/err.h"
 #include "jail/base/tree.h"
 #include "jail/plan/plan.h"
 #include "jail/watch/confine.h"

@@ -21,7 +21,6 @@
 
 #include <linux/seccomp.h>
 
-#include "init/filter.h"
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/supervisor.h"
 

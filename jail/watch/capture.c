@@ -12,11 +12,8 @@
  *   A run ends with its process, not with end of file: when the jail is gone,
  *   capture_drain() reads what the pipes hold, and no more.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/watch/capture.h"

@@ -4,11 +4,8 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 #define CAPTURE_STREAMS 2 /* of the program's fds 1 and 2, in this order */

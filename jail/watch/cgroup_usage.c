@@ -4,11 +4,8 @@
  *
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Format"
  */
-#include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/procfs.h"

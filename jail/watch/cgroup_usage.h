@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "jail/launch/cgroup/cgroup.h"
 
 /* each is NO_LIMIT where the kernel does not tell it */

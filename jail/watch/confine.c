@@ -7,19 +7,15 @@
  * filter last, since it refuses the calls that make the other walls. Then all of it is
  * read back through an fd that was opened first.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/close_others.h"
 #include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
-#include "jail/walls/caps.h"
 #include "jail/walls/landlock.h"
 #include "jail/watch/confine.h"
 

@@ -18,10 +18,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 #include "init/err.h"
 #include "init/filter.h"

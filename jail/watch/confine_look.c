@@ -2,7 +2,6 @@
 /*
  * confine_look.c - what the kernel says of a confined process: see confine.h
  */
-#include <errno.h>
 
 #include "jail/launch/posture.h"
 #include "jail/watch/confine.h"

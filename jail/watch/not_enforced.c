@@ -3,7 +3,6 @@
  * not_enforced.c - the walls that --allow-missing left out: see report.h
  */
 #include "jail/base/json.h"
-#include "jail/launch/cgroup/cgroup_limit.h"
 #include "jail/watch/report.h"
 
 static const char *const without_audit[] = {

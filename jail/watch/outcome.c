@@ -2,8 +2,6 @@
 /*
  * outcome.c - the evidence of a run, and its verdict: see outcome.h
  */
-#include <errno.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "jail/watch/outcome.h"

@@ -7,12 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "init/err.h"
-#include "init/wire.h"
-#include "jail/plan/plan.h"
 #include "jail/launch/posture.h"
 #include "jail/watch/cgroup_usage.h"
 #include "jail/watch/tmpfs_usage.h"

@@ -7,16 +7,11 @@
  * capture.c, which read the program's output and print it, belong to the confined
  * watcher.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/sys.h"
-#include "jail/watch/capture.h"
 #include "jail/watch/report.h"
 
 #define RESERVED_BYTES 32768

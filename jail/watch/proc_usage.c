@@ -5,14 +5,12 @@
  * The processes are found from init downwards, by the children files of their threads.
  * Orphans become init's own children, so none can hide.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/clock.h"

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "init/err.h"
 #include "jail/launch/keeper.h"
 #include "jail/plan/plan.h"
 

@@ -39,13 +39,10 @@
  *		   sets, no_new_privs, seccomp mode and number of filters, Landlock as
  *		   above
  */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/json.h"
-#include "jail/base/sha256.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"

@@ -4,14 +4,9 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
-#include "init/err.h"
-#include "jail/launch/launch.h"
 #include "jail/watch/outcome.h"
-#include "jail/plan/plan.h"
 
 /**
  * report_open() - Open where the report goes, before anything runs

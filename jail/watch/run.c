@@ -10,27 +10,19 @@
  *	files of the cgroup leaf			usage, and cgroup.kill
  *	init's pidfd, the keeper's socket		for the end
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "init/io.h"
 #include "jail/base/cancel.h"
 #include "jail/base/command.h"
 #include "jail/base/host.h"
-#include "jail/launch/keeper.h"
-#include "jail/launch/launch.h"
 #include "jail/plan/option.h"
-#include "jail/walls/ids.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/proc_usage.h"
 #include "jail/watch/report.h"
 #include "jail/watch/run.h"
 #include "jail/watch/run_loop.h"
-#include "jail/watch/startup.h"
 
 #include "filter_watcher.h"
 

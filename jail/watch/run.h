@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include "init/err.h"
 #include "jail/watch/outcome.h"
-#include "jail/plan/plan.h"
 
 /**
  * run_plan() - Run a plan's program in a jail and wait for its end

@@ -12,14 +12,9 @@
  *   Here the order of the table decides. What init tells of the program's end counts
  *   before a signal, a refused call and a deadline of the same moment.
  */
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/clock.h"

@@ -7,10 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "init/err.h"
 #include "jail/watch/outcome.h"
 #include "jail/watch/startup.h"
 

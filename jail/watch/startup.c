@@ -2,16 +2,13 @@
 /*
  * startup.c - from the launch until the program may start: see startup.h
  */
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/clock.h"
-#include "jail/launch/keeper.h"
 #include "jail/watch/proc_usage.h"
 #include "jail/watch/startup.h"
 

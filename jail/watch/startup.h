@@ -9,12 +9,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "init/err.h"
-#include "jail/launch/launch.h"
 #include "jail/launch/posture.h"
-#include "jail/walls/gate.h"
 #include "jail/watch/tmpfs_usage.h"
 
 /* a jail must be complete by then, whatever the plan allows its program */

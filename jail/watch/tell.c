@@ -4,7 +4,6 @@
  */
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 
 #include "jail/plan/call.h"
 #include "jail/plan/option_row.h"

@@ -13,13 +13,10 @@
  *   A flood of calls waits: VIOLATION_PER_S answers are given in a second. The memory for
  *   kinds of calls has a fixed size.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/plan/call.h"

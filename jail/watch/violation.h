@@ -4,10 +4,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 #include <linux/seccomp.h>
 

@@ -2,8 +2,6 @@
 /*
  * states.c - which states a session has: see states.h
  */
-#include <errno.h>
-#include <stddef.h>
 
 #include "jail/serve/rules/states.h"
 

@@ -8,10 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
-#include "init/err.h"
 #include "jail/base/event_loop.h"
 
 #define STATES_MAX 512 /* those that are ending are still among them */

@@ -4,10 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "init/err.h"
 #include "init/wire.h"
 #include "jail/base/event_loop.h"
 #include "jail/base/tree.h"

@@ -23,13 +23,9 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
+#include "init/io.h"
 #include "init/media.h"
 #include "init/serve_wire.h"
-#include "init/step_wire.h"
 #include "jail/serve/session/session_types.h"
 #include "jail/serve/wire/spawn.h"
 

@@ -2,15 +2,12 @@
 /*
  * session_ask.c - a step, or a file operation, is asked of a state
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "init/io.h"
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
 /* In no list yet; NULL without memory */

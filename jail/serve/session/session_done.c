@@ -12,13 +12,11 @@
  *   (session_sweep.c): the answer counts it. Then states go that nobody can come back to.
  */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/base/clock.h"
 
 #define EXITS_PAUSE_MS 10 /* pause after the end of a process that serve does not know */
 

@@ -2,14 +2,11 @@
 /*
  * session_io.c - the pipes of a step, and of the first interpreter: see session.h
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "init/io.h"
 #include "jail/serve/session/session.h"
 
 #define READ_BYTES 32768

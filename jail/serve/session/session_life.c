@@ -10,18 +10,13 @@
  *   the kernel is done and the leaf is removed, everything is freed and the client hears
  *   CLOSED.
  */
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "init/init.h"
-#include "init/io.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
 #define FRAMES_A_TURN 1024 /* frames of init; its socket holds fewer */

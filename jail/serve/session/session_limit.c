@@ -12,14 +12,11 @@
  *   process is seen whose parent has ended, and which may be any step's, each step is
  *   charged that of the whole jail.
  */
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
 #define FIRST_SAMPLE_MS 10

@@ -15,10 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "init/io.h"
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
-#include "jail/base/clock.h"
 
 /* what a fork takes beside page tables: the kernel's own structures, and the first pages
  * that both processes write */

@@ -23,19 +23,14 @@
  *   A violation by a process that belongs to nobody is told in the answer to STATUS.
  *   Where violations kill, that process alone is killed.
  */
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "init/io.h"
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/rules/signal_judge.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/base/clock.h"
 
 #define ANCESTORS_MAX 32
 #define LOOKS_MAX 1024    /* looks at processes and threads, for one call */

@@ -24,7 +24,6 @@
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
 #define LATE_MS 500

@@ -2,15 +2,10 @@
 /*
  * session_say.c - a session's answers in JSON: see init/serve_wire.h and stepjail(1)
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "init/io.h"
 #include "jail/base/json.h"
 #include "jail/serve/session/session.h"
-#include "jail/base/clock.h"
 #include "jail/base/version.h"
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/watch/confine.h"

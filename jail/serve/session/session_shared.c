@@ -9,12 +9,9 @@
  * waits. Later frames of the same branch wait behind it, up to HELD_BYTES. Beyond that,
  * and if it cannot be known, the state counts as one that shares everything.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/serve/wire/queue.h"
 #include "jail/serve/session/session.h"
 
 #define SHARES_ALL (SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS)

@@ -7,13 +7,9 @@
  * alone. If too many other jails are being measured (EBUSY), the request is repeated for
  * up to GIVE_UP_MS.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "init/io.h"
-#include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/serve/session/session.h"
 

@@ -10,14 +10,11 @@
  *   Its process may end at any time; what it said before is then still in the channel,
  *   and is taken first.
  */
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "init/init.h"
-#include "init/io.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"

@@ -15,20 +15,15 @@
  *   step's process may be gone before it is looked at; then it has no pidfd, and is sent
  *   no signal.
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "init/io.h"
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/base/clock.h"
 
 #define ROUNDS 64        /* against a step that forks faster than it is ended */
 #define VISITS_A_TURN 16 /* other sessions are to be served, too */

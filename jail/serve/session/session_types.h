@@ -4,20 +4,12 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "init/step_wire.h"
-#include "init/wire.h"
-#include "jail/base/event_loop.h"
-#include "jail/launch/cgroup/cgroup.h"
 #include "jail/serve/wire/refusal.h"
 #include "jail/serve/session/serving.h"
 #include "jail/serve/rules/states.h"
 #include "jail/watch/outcome.h"
 #include "jail/serve/session/walk.h"
-#include "jail/watch/tmpfs_usage.h"
-#include "jail/watch/violation.h"
 
 #define OUT_TAIL_BYTES 4096
 #define STDIN_BYTES_MAX (1u << 20) /* that wait for a step to read them */

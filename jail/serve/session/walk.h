@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "jail/watch/proc_usage.h"
 
 /* a visit to every process below init that takes several turns; zeroed: at its start */

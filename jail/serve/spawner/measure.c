@@ -32,20 +32,14 @@
  * their memory. To the spawner it can tell 24 bytes, which come to the supervisor as
  * numbers.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <linux/seccomp.h>
 
-#include "init/filter.h"
 #include "init/io.h"
 #include "jail/base/clock.h"
 #include "jail/base/procfs.h"

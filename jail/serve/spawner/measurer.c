@@ -5,15 +5,11 @@
  * The spawner looks at one when it has ended, and not before: then it is reaped, and what
  * there is in its pipe was all of it. One that has not ended by its deadline is killed.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/base/clock.h"
 #include "jail/serve/spawner/measurer.h"
 
 #define REAP_MS 10

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "jail/base/event_loop.h"
 #include "jail/serve/spawner/measure.h"
 

@@ -6,11 +6,9 @@
  * jail's own. A number could be another process's by then; so the pidfd is asked, last,
  * whether its process is still there: if so, the number was its own all the time.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "init/io.h"

@@ -8,22 +8,15 @@
  * is told later: what it is to be told follows from where a jail is, so nothing is
  * queued.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/json.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
-#include "jail/launch/posture.h"
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/template/template.h"

@@ -4,14 +4,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "jail/base/event_loop.h"
 #include "jail/launch/ending.h"
 #include "jail/serve/spawner/measurer.h"
-#include "jail/serve/wire/spawn.h"
 #include "jail/serve/template/template_pool.h"
 #include "jail/watch/startup.h"
 

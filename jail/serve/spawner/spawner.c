@@ -8,19 +8,13 @@
  *   spawned.c; templates have answers of fixed size, too (template.h). So nothing is
  *   parsed here that has a length of its own. Whom a request reaches: reach.c.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
 #include "jail/launch/keeper.h"

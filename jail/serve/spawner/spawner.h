@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
-#include "init/err.h"
 #include "jail/launch/launch.h"
 #include "jail/watch/confine.h"
 

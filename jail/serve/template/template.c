@@ -2,19 +2,15 @@
 /*
  * template.c - a warm interpreter that jails are cloned from: see template.h
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"
-#include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/stage.h"
 #include "jail/base/clock.h"

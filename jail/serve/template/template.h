@@ -18,11 +18,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "init/err.h"
-#include "jail/launch/launch.h"
 #include "jail/watch/startup.h"
 
 struct template

@@ -2,10 +2,7 @@
 /*
  * template_plan.c - tell a template its clones' plan: see warm_plan.h
  */
-#include <errno.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"

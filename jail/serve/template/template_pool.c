@@ -2,14 +2,10 @@
 /*
  * template_pool.c - the templates of a serve: see template_pool.h
  */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "jail/base/clock.h"
-#include "jail/watch/startup.h"
 #include "jail/serve/template/template_pool.h"
 #include "jail/serve/template/template.h"
 #include "jail/launch/ending.h"

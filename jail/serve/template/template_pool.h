@@ -10,10 +10,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "init/err.h"
 #include "jail/base/event_loop.h"
 #include "jail/launch/launch.h"
 

@@ -5,12 +5,7 @@
  * The closer never holds the last reference of an fd either: a child of its own does, for
  * each fd, and the exit of that child drops it. An exit may take as long as it likes.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"

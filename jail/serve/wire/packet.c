@@ -14,9 +14,7 @@
  *     its own closes the channel last: closer.c.
  * See unix(7), and inet_release() in the kernel's net/ipv4/af_inet.c.
  */
-#include <errno.h>
 #include <stdbool.h>
-#include <sys/socket.h>
 
 #include "init/io.h"
 #include "jail/serve/wire/closer.h"

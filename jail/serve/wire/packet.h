@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "init/step_wire.h"

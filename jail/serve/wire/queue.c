@@ -2,7 +2,6 @@
 /*
  * queue.c - frames that wait until the client reads: see queue.h
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -2,7 +2,6 @@
 /*
  * refusal.c - why a frame of serve's client was refused: see refusal.h
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>

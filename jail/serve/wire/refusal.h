@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "init/err.h"
 
 /* what init/serve_wire.h says of each */

@@ -27,9 +27,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "init/err.h"
 #include "jail/launch/cgroup/cgroup.h"
 
 enum spawn_request_kind {
