@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <stdint.h>
 #include <sys/epoll.h>
 
 #include "init/err.h"
