@@ -13,8 +13,6 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -36,7 +36,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "init/err.h"
 

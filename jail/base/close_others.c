@@ -2,7 +2,6 @@
 /*
  * close_others.c - close all fds of a process but a few: see close_others.h
  */
-#include <errno.h>
 
 #include "jail/base/close_others.h"
 #include "jail/base/sys.h"

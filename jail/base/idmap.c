@@ -6,14 +6,10 @@
  * The kernel takes the map from a user namespace, which is written to by way of a process
  * in it. That process does nothing, and is ended when the maps are written.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/idmap.h"

@@ -2,13 +2,10 @@
 /*
  * procfs.c - files of one process in /proc: see procfs.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include <linux/magic.h>
 

@@ -2,13 +2,10 @@
 /*
  * tree.c - the digest of a root tree: see tree.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/folder.h"

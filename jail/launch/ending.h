@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "init/err.h"
 #include "jail/base/event_loop.h"
 #include "jail/launch/launch.h"
 

@@ -10,17 +10,11 @@
  *   until its init is gone and its leaf is removed, or for END_MS. Its exit status is the
  *   errno of the first leaf that could not be removed.
  */
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/clock.h"

@@ -2,16 +2,11 @@
 /*
  * launch.c - start a jail and hold its ends: see launch.h
  */
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "init/wire.h"
 #include "jail/walls/gate.h"
 #include "jail/base/host.h"
 #include "jail/walls/landlock.h"

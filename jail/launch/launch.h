@@ -4,17 +4,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "init/err.h"
 #include "jail/walls/caps.h"
 #include "jail/launch/cgroup/cgroup.h"
-#include "jail/walls/ids.h"
 #include "jail/launch/lease.h"
 #include "jail/walls/mount.h"
-#include "jail/plan/plan.h"
 #include "jail/base/tree.h"
 
 /* what all jails of a plan have in common: found once, however many are started */

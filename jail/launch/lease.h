@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
-#include "init/err.h"
 #include "jail/plan/plan.h"
 #include "jail/walls/ids.h"
 

@@ -5,19 +5,14 @@
  * PID 1 waits at a socket until its ids are mapped. That socket is the keeper's from then
  * on.
  */
-#include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "init/count.h"
 #include "init/io.h"
 #include "jail/base/close_others.h"
 #include "jail/base/host.h"
 #include "jail/base/procfs.h"
-#include "jail/base/sys.h"
 #include "jail/launch/outer.h"
 #include "jail/walls/caps.h"
 #include "jail/walls/ids.h"

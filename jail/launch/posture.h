@@ -4,12 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <sys/types.h>
-
-#include "init/err.h"
 #include "jail/launch/launch.h"
 #include "jail/walls/gate.h"
 

@@ -7,7 +7,6 @@
  * path of the host but a writable bind, and none is of a peer group, by which mounts of
  * the host would spread into the jail. What is shown under the program's id is.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -7,7 +7,6 @@
  * caches take 30 microseconds more.
  */
 #include <net/if.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <linux/rtnetlink.h>

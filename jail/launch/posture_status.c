@@ -12,7 +12,6 @@
 #include <linux/seccomp.h>
 
 #include "init/init.h"
-#include "jail/walls/caps.h"
 #include "jail/base/json.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"

@@ -2,7 +2,6 @@
 /*
  * call.c - a system call in words: see call.h
  */
-#include <stddef.h>
 #include <string.h>
 
 #include "jail/plan/call.h"

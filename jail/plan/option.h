@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 /**

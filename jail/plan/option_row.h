@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include "jail/plan/plan.h"

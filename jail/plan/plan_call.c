@@ -4,7 +4,6 @@
  * see plan.h
  */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
  * See syscalls(2), capabilities(7), namespaces(7), socket(2).
  */
 #include <sched.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 #define WORK "/work"

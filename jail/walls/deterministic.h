@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 /**

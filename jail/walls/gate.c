@@ -3,7 +3,6 @@
  * gate.c - where the program waits until the launcher has looked: see gate.h
  */
 #include <errno.h>
-#include <sys/socket.h>
 
 #include <linux/netlink.h>
 

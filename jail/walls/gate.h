@@ -7,10 +7,8 @@
  */
 #pragma once
 
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "init/err.h"
 #include "init/wire.h"
 
 /**

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 #define LANDLOCK_TRUNCATE (1ULL << 14)  /* LANDLOCK_ACCESS_FS_TRUNCATE, ABI 3 */

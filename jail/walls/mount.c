@@ -18,21 +18,16 @@
  * See mount_namespaces(7), pivot_root(2), fsopen(2), mount_setattr(2);
  * Kernel: Documentation/filesystems/overlayfs.rst
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/walls/mount.h"
 #include "jail/walls/mount_op.h"
 #include "jail/walls/places.h"
-#include "jail/base/sys.h"
 
 /* folders of the assembly */
 #define TREE "r"     /* the root tree */

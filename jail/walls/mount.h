@@ -4,10 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <sys/types.h>
-
-#include "init/err.h"
 #include "jail/plan/plan.h"
 #include "jail/walls/ids.h"
 

@@ -4,8 +4,6 @@
  *
  * See fsopen(2), fsconfig(2), fsmount(2), move_mount(2), open_tree(2), openat2(2).
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>

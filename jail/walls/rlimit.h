@@ -4,11 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 struct rlimit_row {

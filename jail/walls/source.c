@@ -12,16 +12,12 @@
  * for what the options name, and not for where a symlink leads: whoever may make one
  * could have root hand in what is root's alone.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/idmap.h"
-#include "jail/walls/ids.h"
 #include "jail/walls/mount.h"
 #include "jail/walls/mount_op.h"
 

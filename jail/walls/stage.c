@@ -18,20 +18,14 @@
  *   exec.c. Then warm.c: how a template makes clones of itself, which walk this table
  *   too.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "init/init.h"
 #include "init/io.h"
-#include "init/wire.h"
 #include "jail/walls/deterministic.h"
 #include "jail/walls/exec.h"
 #include "jail/walls/gate.h"

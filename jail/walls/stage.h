@@ -4,16 +4,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sched.h>
-#include <sys/types.h>
 
-#include "init/err.h"
 #include "jail/walls/caps.h"
-#include "jail/walls/ids.h"
 #include "jail/walls/mount.h"
-#include "jail/plan/plan.h"
 
 /* What the stages know. The launcher makes it before its clone, which inherits it; a
  * template makes one for each of its clones, of struct warm_plan and struct warm_request.

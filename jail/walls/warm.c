@@ -17,14 +17,9 @@
  *   its thread's number is the template's: until it executes init, it calls no function
  *   that uses that. The program is its child by fork(3), which mends the record.
  */
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"

@@ -15,9 +15,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "init/err.h"
 #include "jail/walls/mount.h"
 
 enum warm_fd {

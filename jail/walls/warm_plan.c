@@ -7,7 +7,6 @@
  * into WARM_PLAN_LIMITS, too.
  */
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

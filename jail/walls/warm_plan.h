@@ -11,10 +11,7 @@
 #pragma once
 
 #include <limits.h>
-#include <stdint.h>
 
-#include "init/err.h"
-#include "jail/plan/plan.h"
 #include "jail/walls/mount.h"
 
 /* to be raised whenever a field changes its meaning; its size alone tells of most

@@ -4,12 +4,9 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
-#include "init/err.h"
 #include "jail/launch/cgroup/cgroup_limit.h"
-#include "jail/plan/plan.h"
 
 #define CGROUP_HELD 9
 #define CGROUP_HELD_RUN 7 /* the others are for sessions alone */

@@ -4,10 +4,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 #define CGROUP_LIMITS 9

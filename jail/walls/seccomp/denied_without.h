@@ -11,11 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include <linux/filter.h>
-
 #include "jail/plan/plan.h"
 #include "jail/walls/seccomp/prefix.h"
 

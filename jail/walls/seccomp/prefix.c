@@ -3,7 +3,6 @@
  * prefix.c - instructions that a plan or a host puts before the compiled filter: see
  * prefix.h
  */
-#include <linux/seccomp.h>
 
 #include "jail/plan/call.h"
 #include "jail/walls/seccomp/prefix.h"

@@ -4,12 +4,8 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include <linux/filter.h>
 
-#include "init/err.h"
 #include "jail/plan/plan.h"
 
 /**

@@ -4,7 +4,6 @@
  * their priority or place: see signal_guard.h
  */
 #include <errno.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 
 #include "jail/plan/call.h"

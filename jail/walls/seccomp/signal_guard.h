@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
