@@ -114,13 +114,6 @@ static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
 	}
 }
 
-/* put each fd in its place of enum spawn_fd, -1 for those that did not come */
-static void place(uint32_t set, const int *came, int *fds)
-{
-	for (int i = 0; i < SPAWN_FDS; i++)
-		fds[i] = set & 1u << i ? *came++ : -1;
-}
-
 static void serve_spawner(struct port *p, uint32_t events)
 {
 	struct serve *serve = p->owner;
@@ -130,7 +123,9 @@ static void serve_spawner(struct port *p, uint32_t events)
 
 	(void)events;
 	if (r >= 0) {
-		place(a.fds, came, fds);
+		/* each in its place of enum spawn_fd, -1 for those that did not come */
+		for (int i = 0, next = 0; i < SPAWN_FDS; i++)
+			fds[i] = a.fds & 1u << i ? came[next++] : -1;
 		take(serve, &a, fds);
 		for (int i = 0; i < SPAWN_FDS; i++)
 			io_close_fd(&fds[i]);

@@ -2,7 +2,6 @@
 /*
  * session_io.c - the pipes of a step, and of the first interpreter: see session.h
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

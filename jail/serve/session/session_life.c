@@ -16,7 +16,6 @@
 
 #include "init/init.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 #include "jail/watch/startup.h"
 
 #define FRAMES_A_TURN 1024 /* frames of init; its socket holds fewer */

@@ -30,7 +30,6 @@
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/rules/signal_judge.h"
-#include "jail/serve/session/session_sweep.h"
 
 #define ANCESTORS_MAX 32
 #define LOOKS_MAX 1024    /* looks at processes and threads, for one call */

@@ -23,7 +23,6 @@
 
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 #include "jail/watch/startup.h"
 
 #define LATE_MS 500
@@ -76,12 +75,6 @@ void park_await(struct state *state)
 	state->woken_us = limit_process_cpu_us(state->host);
 	event_loop_set(&state->session->serve->loop, &state->late,
 		       state->woken_ms + LATE_MS);
-}
-
-/* An answer that serve itself waits for does not count as one of a flood. */
-static void pay_back(struct session *s)
-{
-	s->refused.budget++;
 }
 
 static void let_go(struct state *state, uint64_t id)
@@ -160,7 +153,8 @@ static bool all_rest(const struct session *s)
 
 static void park(struct state *state)
 {
-	pay_back(state->session);
+	/* an answer that serve itself waits for does not count as one of a flood */
+	state->session->refused.budget++;
 	park_end(state);
 	state->parked = true;
 }
@@ -212,7 +206,7 @@ bool park_hear(struct session *s, const struct seccomp_notif *n)
 	if (!state || (step && step->kind != KIND_RUN))
 		return false;
 	if (state->owed) {
-		pay_back(s);
+		s->refused.budget++; /* as in park() */
 		let_go(state, n->id);
 		return true;
 	}

@@ -17,7 +17,6 @@
 #include "init/init.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 
 #define PACKETS_A_TURN 16 /* packets of one channel: others are to be served, too */
 #define PACKETS_HELD 1024 /* more than a socket's buffer has room for */

@@ -5,7 +5,6 @@
  * The spawner looks at one when it has ended, and not before: then it is reaped, and what
  * there is in its pipe was all of it. One that has not ended by its deadline is killed.
  */
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 

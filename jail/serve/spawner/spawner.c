@@ -8,7 +8,6 @@
  *   spawned.c; templates have answers of fixed size, too (template.h). So nothing is
  *   parsed here that has a length of its own. Whom a request reaches: reach.c.
  */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>

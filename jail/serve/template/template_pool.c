@@ -193,22 +193,16 @@ void template_pool_open(struct template_pool *s, struct event_loop *loop,
 	begin_next(s);
 }
 
-static bool is_old(const struct pooled *one)
-{
-	const uint64_t *limit = one->pool->parts->plan->limit;
-
-	return template_is_old(&one->t, limit[LIMIT_TEMPLATE_CLONES],
-			       limit[LIMIT_TEMPLATE_MS]);
-}
-
 int template_pool_launch(struct template_pool *s, struct order *o, struct err *e)
 {
+	const uint64_t *limit = s->parts->plan->limit;
 	struct pooled *one = s->now;
 	int r;
 
 	o->from = NULL;
 	/* the old one serves until the next one is ready */
-	if (!one || is_old(one))
+	if (!one || template_is_old(&one->t, limit[LIMIT_TEMPLATE_CLONES],
+				    limit[LIMIT_TEMPLATE_MS]))
 		begin_next(s);
 	if (!one && s->always)
 		return err_say(
