@@ -262,13 +262,13 @@ static void ring_flood(struct bell *b)
 	pace(b->owner);
 }
 
-static void serve_listener(struct port *p, uint32_t events)
+static void serve_listener(struct port *p)
 {
 	struct session *s = p->owner;
 	struct violations *v = &s->refused;
 	int r;
 
-	if (!(events & EPOLLIN)) { /* the last process behind this listener is gone */
+	if (!(p->came & EPOLLIN)) { /* the last process behind this listener is gone */
 		event_loop_close(&s->serve->loop, p);
 		v->fd = -1;
 		return;

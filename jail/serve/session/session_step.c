@@ -35,9 +35,8 @@ void state_free(struct state *state)
 	event_loop_later(&state->session->serve->loop, &state->end, free, state);
 }
 
-static void serve_channel(struct port *p, uint32_t events)
+static void serve_channel(struct port *p)
 {
-	(void)events;
 	step_receive(p->owner);
 }
 

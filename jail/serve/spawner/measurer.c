@@ -13,13 +13,12 @@
 
 #define REAP_MS 10
 
-static void serve_end(struct port *p, uint32_t events)
+static void serve_end(struct port *p)
 {
 	struct measurer *one = p->owner;
 	struct event_loop *loop = one->all->loop;
 	struct measured m;
 
-	(void)events;
 	if (waitpid(one->pid, NULL, WNOHANG) == 0)
 		return;
 	if (read(one->out, &m, sizeof(m)) != sizeof(m))

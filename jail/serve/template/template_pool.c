@@ -120,14 +120,13 @@ static void serve_made(struct template *t, const struct err *e)
 		event_loop_set(loop, &one->late, clock_now_ms() + ANSWER_MS);
 }
 
-static void serve_template(struct port *p, uint32_t events)
+static void serve_template(struct port *p)
 {
 	struct pooled *one = p->owner;
 	struct template_pool *s = one->pool;
 	struct err e;
 	int r = template_serve(&one->t, &e);
 
-	(void)events;
 	if (r < 0) {
 		give_up(one, &e);
 		return;
