@@ -2,15 +2,9 @@
 /*
  * main.c - stepjail: the commands table
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/launch/cgroup/cgroup.h"
 #include "jail/base/command.h"
 #include "jail/watch/outcome.h"
 #include "jail/base/version.h"

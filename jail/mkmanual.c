@@ -7,7 +7,6 @@
  * A line "@options" or "@verdicts" of the page stands for all rows of that table, in mdoc(7).
  * The list of the last group of options goes on in the page.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "jail/plan/option_row.h"

@@ -81,8 +81,8 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 
 /* session_step.c */
 
-/** step_receive() - Take packets of a channel, a few in one go */
-void step_receive(struct state *state);
+/** step_receive() - Take packets of a state's channel, a few in one go */
+void step_receive(struct port *channel);
 
 /** step_hear_births() - Who was asked for, and has not been heard yet, may be there */
 void step_hear_births(struct session *s);
@@ -212,8 +212,6 @@ void memory_forget(struct step *step);
 
 /* session_park.c */
 
-/** park_prepare() - Set up the bell of a new state */
-void park_prepare(struct state *state);
 /** park_end() - It is not expected to rest any more */
 void park_end(struct state *state);
 /** park_is_told() - Does serve hear when a process rests? Not without a listener */

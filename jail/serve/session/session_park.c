@@ -57,22 +57,19 @@ static void ring_late(struct bell *b)
 	sweep_states(s, NULL);
 }
 
-void park_prepare(struct state *state)
-{
-	state->late = (struct bell){ .ring = ring_late, .owner = state };
-}
-
 void park_end(struct state *state)
 {
 	event_loop_unset(&state->session->serve->loop, &state->late);
 }
 
-void park_await(struct state *state)
+static void park_await(struct state *state)
 {
 	if (!park_is_told(state->session))
 		return;
 	state->woken_ms = clock_now_ms();
 	state->woken_us = limit_process_cpu_us(state->host);
+	state->late.ring = ring_late;
+	state->late.owner = state;
 	event_loop_set(&state->session->serve->loop, &state->late,
 		       state->woken_ms + LATE_MS);
 }
@@ -119,7 +116,7 @@ static struct state *caller(struct session *s, pid_t host)
 	if (state && !state->step)
 		return state;
 	if (s->phase == PHASE_STARTING && s->states.count)
-		step_receive(s->states.state[0]);
+		step_receive(&s->states.state[0]->channel);
 	step_hear_births(s);
 	/* DONE or MOVED may lie in a channel, too; the last packet counts. A channel
 	 * whose reader is waited for is not read for the sake of another step. */
