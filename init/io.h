@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "init/count.h"

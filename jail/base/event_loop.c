@@ -110,8 +110,10 @@ int event_loop_turn(struct event_loop *h, struct err *e)
 		struct port *p = got[i].data.ptr;
 
 		/* the port may have been closed since the event was fetched */
-		if (p->fd >= 0 && p->events)
-			p->serve(p, got[i].events);
+		if (p->fd >= 0 && p->events) {
+			p->came = got[i].events;
+			p->serve(p);
+		}
 	}
 	ring(h);
 	while (h->laters) {

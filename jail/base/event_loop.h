@@ -14,7 +14,8 @@ struct port {
 	int fd; /* -1: closed */
 	/* EPOLL bits that are waited for; 0: the loop does not know the fd */
 	uint32_t events;
-	void (*serve)(struct port *p, uint32_t events);
+	uint32_t came; /* those of them that serve() is called for, or an end */
+	void (*serve)(struct port *p);
 	void *owner;
 };
 

@@ -35,11 +35,10 @@ static void finish(struct bell *b)
 	en->gone(en, r < 0 ? &e : NULL);
 }
 
-static void serve_pidfd(struct port *p, uint32_t events)
+static void serve_pidfd(struct port *p)
 {
 	struct ending *en = p->owner;
 
-	(void)events;
 	if (!launch_gone(en->jail))
 		return;
 	(void)event_loop_listen(en->loop, p, 0);

@@ -47,14 +47,14 @@ static void flush(struct serve *s)
 		(void)event_loop_listen(&s->loop, &s->client, events);
 }
 
-static void serve_client(struct port *p, uint32_t events)
+static void serve_client(struct port *p)
 {
 	struct serve *s = p->owner;
 	int r = 0;
 
-	if (!(events & EPOLLIN)) {
+	if (!(p->came & EPOLLIN)) {
 		/* paused, and its end is closed */
-		if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
+		if (p->came & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
 			serve_end(s, 0);
 		return;
 	}
@@ -114,23 +114,17 @@ static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
 	}
 }
 
-/* put each fd in its place of enum spawn_fd, -1 for those that did not come */
-static void place(uint32_t set, const int *came, int *fds)
-{
-	for (int i = 0; i < SPAWN_FDS; i++)
-		fds[i] = set & 1u << i ? *came++ : -1;
-}
-
-static void serve_spawner(struct port *p, uint32_t events)
+static void serve_spawner(struct port *p)
 {
 	struct serve *serve = p->owner;
 	struct spawn_answer a;
 	int came[SPAWN_FDS], fds[SPAWN_FDS];
 	int r = fd_passing_receive(p->fd, &a, sizeof(a), came, SPAWN_FDS);
 
-	(void)events;
 	if (r >= 0) {
-		place(a.fds, came, fds);
+		/* each in its place of enum spawn_fd, -1 for those that did not come */
+		for (int i = 0, next = 0; i < SPAWN_FDS; i++)
+			fds[i] = a.fds & 1u << i ? came[next++] : -1;
 		take(serve, &a, fds);
 		for (int i = 0; i < SPAWN_FDS; i++)
 			io_close_fd(&fds[i]);

@@ -50,20 +50,15 @@ static const struct row {
 	const char *file, *key;
 	size_t at; /* in struct cgroup_usage */
 } rows[] = {
-#define ROW(file, key, field)                                                            \
-	{                                                                                \
-		file, key, offsetof(struct cgroup_usage, field)                          \
-	}
-	ROW("memory.peak", "", memory_peak_bytes),
-	ROW("pids.peak", "", pids_peak),
-	ROW("memory.events", "oom_kill ", oom_kills),
-	ROW("memory.events", "oom ", ooms),
-	ROW("pids.events", "max ", pids_refused),
+	{ "memory.peak", "", offsetof(struct cgroup_usage, memory_peak_bytes) },
+	{ "pids.peak", "", offsetof(struct cgroup_usage, pids_peak) },
+	{ "memory.events", "oom_kill ", offsetof(struct cgroup_usage, oom_kills) },
+	{ "memory.events", "oom ", offsetof(struct cgroup_usage, ooms) },
+	{ "pids.events", "max ", offsetof(struct cgroup_usage, pids_refused) },
 	/* rows of one file stand together, so that the file is read once */
-	ROW("cpu.stat", "user_usec ", user_us),
-	ROW("cpu.stat", "system_usec ", system_us),
-	ROW("cpu.stat", "throttled_usec ", throttled_us),
-#undef ROW
+	{ "cpu.stat", "user_usec ", offsetof(struct cgroup_usage, user_us) },
+	{ "cpu.stat", "system_usec ", offsetof(struct cgroup_usage, system_us) },
+	{ "cpu.stat", "throttled_usec ", offsetof(struct cgroup_usage, throttled_us) },
 };
 _Static_assert(COUNT(rows) * sizeof(uint64_t) == sizeof(struct cgroup_usage),
 	       "a row for each field");

@@ -7,7 +7,6 @@
  * filter last, since it refuses the calls that make the other walls. Then all of it is
  * read back through an fd that was opened first.
  */
-#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <sys/prctl.h>

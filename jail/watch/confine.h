@@ -19,6 +19,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "init/err.h"
 #include "init/filter.h"

@@ -5,7 +5,6 @@
  * The processes are found from init downwards, by the children files of their threads.
  * Orphans become init's own children, so none can hide.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
  *	files of the cgroup leaf			usage, and cgroup.kill
  *	init's pidfd, the keeper's socket		for the end
  */
-#include <fcntl.h>
 #include <string.h>
 
 #include "init/io.h"

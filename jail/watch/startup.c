@@ -73,7 +73,10 @@ int startup_gate(struct startup *up, struct err *e)
 	return r < 0 ? r : 1;
 }
 
-int startup_hear(int control, struct err *e)
+/* Take a frame, before the gate is open: only READY and FAIL may come, both of fixed size,
+ * and nothing waits. @e: gets the words of FAIL, or tells that init has ended, or what it
+ * sent. Return: 1 (READY), 0 (there is none), or -errno */
+static int hear(int control, struct err *e)
 {
 	unsigned char bytes[WIRE_HEADER_BYTES + sizeof(struct wire_fail)];
 	struct wire_header h;
@@ -106,7 +109,7 @@ int startup_hear(int control, struct err *e)
 
 int startup_control(struct startup *up, struct err *e)
 {
-	int r = startup_hear(up->jail.control, e);
+	int r = hear(up->jail.control, e);
 
 	if (r <= 0)
 		return r;

@@ -33,16 +33,11 @@ struct startup {
 	}
 
 /**
- * startup_hear() - Take a frame of a control socket, before the gate is open
- * @e:		Gets the words of FAIL, or tells that init has ended, or what it sent
+ * startup_control() - Take a frame of a control socket, before the gate is open; the jail
+ * may be complete then
  *
- * Only READY and FAIL may come, both of fixed size, and nothing waits.
- *
- * Return: 1 (READY), 0 (there is none), or -errno
+ * Return: 0, or -errno
  */
-int startup_hear(int control, struct err *e);
-
-/** startup_control() - The same of a jail, which may be complete then; 0, or -errno */
 int startup_control(struct startup *up, struct err *e);
 
 /**

@@ -2,7 +2,6 @@
 /*
  * tmpfs_usage.c - is a tmpfs of the jail full at its end? See tmpfs_usage.h
  */
-#include <fcntl.h>
 #include <sys/vfs.h>
 
 #include <linux/magic.h>

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <linux/seccomp.h>
 

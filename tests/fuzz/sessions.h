@@ -22,7 +22,6 @@
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CHANNELS_MAX 64

@@ -16,7 +16,6 @@
 #include <sys/ioctl.h>
 
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 
 #define EXITS_PAUSE_MS 10 /* pause after the end of a process that serve does not know */
 

@@ -2,7 +2,6 @@
 /*
  * session_io.c - the pipes of a step, and of the first interpreter: see session.h
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,11 +47,10 @@ bool step_output(struct step *step, struct stream *o)
 	return true;
 }
 
-static void serve_output(struct port *p, uint32_t events)
+static void serve_output(struct port *p)
 {
 	struct step *step = p->owner;
 
-	(void)events;
 	(void)step_output(step, p == &step->out[0].port ? &step->out[0] : &step->out[1]);
 }
 
@@ -69,8 +67,9 @@ int step_listen(struct step *step, bool listen)
 	return r;
 }
 
-static void feed(struct step *step)
+static void feed(struct port *in)
 {
+	struct step *step = in->owner;
 	struct event_loop *loop = &step->session->serve->loop;
 
 	while (step->input && step->input_bytes) {
@@ -93,12 +92,6 @@ static void feed(struct step *step)
 		event_loop_close(loop, &step->in);
 }
 
-static void serve_input(struct port *p, uint32_t events)
-{
-	(void)events;
-	feed(p->owner);
-}
-
 int step_input(struct step *step, const void *bytes, size_t length, struct err *e)
 {
 	if (step->input_ends)
@@ -118,7 +111,7 @@ int step_input(struct step *step, const void *bytes, size_t length, struct err *
 		step->input_ends = true;
 	step->input_bytes += length;
 	if (step->in.fd >= 0)
-		feed(step);
+		feed(&step->in);
 	return 0;
 }
 
@@ -139,7 +132,7 @@ static int make_pipe(int *outside, int *inside, bool out)
 
 void step_prepare_io(struct step *step)
 {
-	step->in = PORT(-1, serve_input, step);
+	step->in = PORT(-1, feed, step);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		step->out[i].port = PORT(-1, serve_output, step);
 }
@@ -180,13 +173,12 @@ static void keep_line(struct session *s, const char *text, size_t length)
 	}
 }
 
-static void serve_diagnostics(struct port *p, uint32_t events)
+static void serve_diagnostics(struct port *p)
 {
 	char text[DIAGNOSTIC_READ];
 	ssize_t n = read(p->fd, text, sizeof(text));
 	struct session *s = p->owner;
 
-	(void)events;
 	if (n > 0)
 		keep_line(s, text, (size_t)n);
 	else if (n == 0)

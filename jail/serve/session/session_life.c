@@ -16,7 +16,6 @@
 
 #include "init/init.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 #include "jail/watch/startup.h"
 
 #define FRAMES_A_TURN 1024 /* frames of init; its socket holds fewer */
@@ -165,12 +164,11 @@ static void take_frame(struct session *s)
  * the end of a process that serve does not know, serve takes no more of these frames for
  * a moment, and then all that came meanwhile. When init's socket is full, init waits, and
  * the jail waits for init. */
-static void serve_control(struct port *p, uint32_t events)
+static void serve_control(struct port *p)
 {
 	struct session *s = p->owner;
 	int r = 1;
 
-	(void)events;
 	for (int i = 0; i < FRAMES_A_TURN && r >= 0 && p->fd >= 0; i++) {
 		r = wire_reader_fill(&s->reader, p->fd);
 		if (r > 0)

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 #include "jail/watch/startup.h"
 
 #define FIRST_SAMPLE_MS 10

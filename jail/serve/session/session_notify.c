@@ -30,7 +30,6 @@
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/rules/signal_judge.h"
-#include "jail/serve/session/session_sweep.h"
 
 #define ANCESTORS_MAX 32
 #define LOOKS_MAX 1024    /* looks at processes and threads, for one call */
@@ -263,13 +262,13 @@ static void ring_flood(struct bell *b)
 	pace(b->owner);
 }
 
-static void serve_listener(struct port *p, uint32_t events)
+static void serve_listener(struct port *p)
 {
 	struct session *s = p->owner;
 	struct violations *v = &s->refused;
 	int r;
 
-	if (!(events & EPOLLIN)) { /* the last process behind this listener is gone */
+	if (!(p->came & EPOLLIN)) { /* the last process behind this listener is gone */
 		event_loop_close(&s->serve->loop, p);
 		v->fd = -1;
 		return;

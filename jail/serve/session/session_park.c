@@ -23,7 +23,6 @@
 
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 #include "jail/watch/startup.h"
 
 #define LATE_MS 500
@@ -58,30 +57,21 @@ static void ring_late(struct bell *b)
 	sweep_states(s, NULL);
 }
 
-void park_prepare(struct state *state)
-{
-	state->late = (struct bell){ .ring = ring_late, .owner = state };
-}
-
 void park_end(struct state *state)
 {
 	event_loop_unset(&state->session->serve->loop, &state->late);
 }
 
-void park_await(struct state *state)
+static void park_await(struct state *state)
 {
 	if (!park_is_told(state->session))
 		return;
 	state->woken_ms = clock_now_ms();
 	state->woken_us = limit_process_cpu_us(state->host);
+	state->late.ring = ring_late;
+	state->late.owner = state;
 	event_loop_set(&state->session->serve->loop, &state->late,
 		       state->woken_ms + LATE_MS);
-}
-
-/* An answer that serve itself waits for does not count as one of a flood. */
-static void pay_back(struct session *s)
-{
-	s->refused.budget++;
 }
 
 static void let_go(struct state *state, uint64_t id)
@@ -126,7 +116,7 @@ static struct state *caller(struct session *s, pid_t host)
 	if (state && !state->step)
 		return state;
 	if (s->phase == PHASE_STARTING && s->states.count)
-		step_receive(s->states.state[0]);
+		step_receive(&s->states.state[0]->channel);
 	step_hear_births(s);
 	/* DONE or MOVED may lie in a channel, too; the last packet counts. A channel
 	 * whose reader is waited for is not read for the sake of another step. */
@@ -160,7 +150,8 @@ static bool all_rest(const struct session *s)
 
 static void park(struct state *state)
 {
-	pay_back(state->session);
+	/* an answer that serve itself waits for does not count as one of a flood */
+	state->session->refused.budget++;
 	park_end(state);
 	state->parked = true;
 }
@@ -212,7 +203,7 @@ bool park_hear(struct session *s, const struct seccomp_notif *n)
 	if (!state || (step && step->kind != KIND_RUN))
 		return false;
 	if (state->owed) {
-		pay_back(s);
+		s->refused.budget++; /* as in park() */
 		let_go(state, n->id);
 		return true;
 	}

@@ -17,7 +17,6 @@
 #include "init/init.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 
 #define PACKETS_A_TURN 16 /* packets of one channel: others are to be served, too */
 #define PACKETS_HELD 1024 /* more than a socket's buffer has room for */
@@ -36,12 +35,6 @@ void state_free(struct state *state)
 	event_loop_later(&state->session->serve->loop, &state->end, free, state);
 }
 
-static void serve_channel(struct port *p, uint32_t events)
-{
-	(void)events;
-	step_receive(p->owner);
-}
-
 struct state *state_new(struct session *s, uint32_t number, int channel)
 {
 	struct state *state = calloc(1, sizeof(*state));
@@ -51,8 +44,7 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 	state->session = s;
 	state->number = number;
 	state->pidfd = -1;
-	state->channel = PORT(channel, serve_channel, state);
-	park_prepare(state);
+	state->channel = PORT(channel, step_receive, state);
 	return state;
 }
 
@@ -291,9 +283,11 @@ static bool receive_one(struct state *state)
 	return true;
 }
 
-void step_receive(struct state *state)
+void step_receive(struct port *channel)
 {
-	for (int i = 0; i < PACKETS_A_TURN && state->channel.fd >= 0; i++)
+	struct state *state = channel->owner;
+
+	for (int i = 0; i < PACKETS_A_TURN && channel->fd >= 0; i++)
 		if ((state->step && state->step->media.held) || !receive_one(state))
 			return;
 }
@@ -310,6 +304,6 @@ void step_hear_births(struct session *s)
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;
 		if (step->state->host == 0)
-			step_receive(step->state);
+			step_receive(&step->state->channel);
 	}
 }

@@ -23,7 +23,6 @@
 
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_sweep.h"
 
 #define ROUNDS 64        /* against a step that forks faster than it is ended */
 #define VISITS_A_TURN 16 /* other sessions are to be served, too */

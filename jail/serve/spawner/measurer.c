@@ -5,7 +5,6 @@
  * The spawner looks at one when it has ended, and not before: then it is reaped, and what
  * there is in its pipe was all of it. One that has not ended by its deadline is killed.
  */
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -14,13 +13,12 @@
 
 #define REAP_MS 10
 
-static void serve_end(struct port *p, uint32_t events)
+static void serve_end(struct port *p)
 {
 	struct measurer *one = p->owner;
 	struct event_loop *loop = one->all->loop;
 	struct measured m;
 
-	(void)events;
 	if (waitpid(one->pid, NULL, WNOHANG) == 0)
 		return;
 	if (read(one->out, &m, sizeof(m)) != sizeof(m))

@@ -6,7 +6,6 @@
  * jail's own. A number could be another process's by then; so the pidfd is asked, last,
  * whether its process is still there: if so, the number was its own all the time.
  */
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <sys/stat.h>

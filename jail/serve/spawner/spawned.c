@@ -220,14 +220,13 @@ static void look(struct spawned *j, int r, const struct err *e)
 		take_up(j);
 }
 
-static void serve_gate(struct port *p, uint32_t events)
+static void serve_gate(struct port *p)
 {
 	struct spawned *j = p->owner;
 	struct event_loop *loop = &j->spawner->loop;
 	struct err e;
 	int r;
 
-	(void)events;
 	/* it is closed now, or when init is ready as well; the loop must not know it
 	 * then, as the child of another launch may hold a copy */
 	(void)event_loop_listen(loop, p, 0);
@@ -268,12 +267,11 @@ static void meet(struct spawned *j)
 		fail(j, &e);
 }
 
-static void serve_control(struct port *p, uint32_t events)
+static void serve_control(struct port *p)
 {
 	struct spawned *j = p->owner;
 	struct err e;
 
-	(void)events;
 	if (j->unmet)
 		meet(j);
 	else

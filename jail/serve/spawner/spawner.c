@@ -8,7 +8,6 @@
  *   spawned.c; templates have answers of fixed size, too (template.h). So nothing is
  *   parsed here that has a length of its own. Whom a request reaches: reach.c.
  */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -225,12 +224,12 @@ static int take_request(struct spawner *p)
 	return r < 0 ? r : 1;
 }
 
-static void serve_socket(struct port *port, uint32_t events)
+static void serve_socket(struct port *port)
 {
 	struct spawner *p = port->owner;
 	int r = 1;
 
-	if (p->slow && (events & EPOLLOUT)) {
+	if (p->slow && (port->came & EPOLLOUT)) {
 		p->slow = false;
 		(void)event_loop_listen(&p->loop, port, EPOLLIN);
 		each(p, spawned_update);
@@ -256,12 +255,11 @@ static void ring_hung(struct bell *b)
 	lose(p);
 }
 
-static void serve_signals(struct port *port, uint32_t events)
+static void serve_signals(struct port *port)
 {
 	struct spawner *p = port->owner;
 	struct signalfd_siginfo info;
 
-	(void)events;
 	if (read(port->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	p->stop = info.ssi_signo;
@@ -270,11 +268,10 @@ static void serve_signals(struct port *port, uint32_t events)
 }
 
 /* nobody would remove what is left, if this process were killed as well */
-static void serve_keeper(struct port *port, uint32_t events)
+static void serve_keeper(struct port *port)
 {
 	struct spawner *p = port->owner;
 
-	(void)events;
 	(void)err_say(&p->error, EOWNERDEAD,
 		      "serve: the process that was started has been killed");
 	lose(p);

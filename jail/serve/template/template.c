@@ -2,7 +2,6 @@
 /*
  * template.c - a warm interpreter that jails are cloned from: see template.h
  */
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,11 +77,6 @@ static int go_on(struct template *t, int r, struct err *e)
 	return r < 0 ? err_within(e, "template: ") : 0;
 }
 
-static int serve_control(struct template *t, struct err *e)
-{
-	return go_on(t, startup_control(&t->up, e), e);
-}
-
 static int serve_gate(struct template *t, struct err *e)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = t->up.jail.gate };
@@ -139,9 +133,10 @@ int template_serve(struct template *t, struct err *e)
 	int r = 0;
 
 	while (r >= 0 && epoll_wait(t->events, &event, 1, 0) == 1)
-		r = event.data.fd == t->channel        ? serve_channel(t, e)
-		    : event.data.fd == t->up.jail.gate ? serve_gate(t, e)
-						       : serve_control(t, e);
+		r = event.data.fd == t->channel ? serve_channel(t, e)
+		    : event.data.fd == t->up.jail.gate
+			    ? serve_gate(t, e)
+			    : go_on(t, startup_control(&t->up, e), e);
 	if (r < 0)
 		t->ready = false;
 	return r < 0 ? r : t->ready;

@@ -120,14 +120,13 @@ static void serve_made(struct template *t, const struct err *e)
 		event_loop_set(loop, &one->late, clock_now_ms() + ANSWER_MS);
 }
 
-static void serve_template(struct port *p, uint32_t events)
+static void serve_template(struct port *p)
 {
 	struct pooled *one = p->owner;
 	struct template_pool *s = one->pool;
 	struct err e;
 	int r = template_serve(&one->t, &e);
 
-	(void)events;
 	if (r < 0) {
 		give_up(one, &e);
 		return;
@@ -193,22 +192,16 @@ void template_pool_open(struct template_pool *s, struct event_loop *loop,
 	begin_next(s);
 }
 
-static bool is_old(const struct pooled *one)
-{
-	const uint64_t *limit = one->pool->parts->plan->limit;
-
-	return template_is_old(&one->t, limit[LIMIT_TEMPLATE_CLONES],
-			       limit[LIMIT_TEMPLATE_MS]);
-}
-
 int template_pool_launch(struct template_pool *s, struct order *o, struct err *e)
 {
+	const uint64_t *limit = s->parts->plan->limit;
 	struct pooled *one = s->now;
 	int r;
 
 	o->from = NULL;
 	/* the old one serves until the next one is ready */
-	if (!one || is_old(one))
+	if (!one || template_is_old(&one->t, limit[LIMIT_TEMPLATE_CLONES],
+				    limit[LIMIT_TEMPLATE_MS]))
 		begin_next(s);
 	if (!one && s->always)
 		return err_say(

@@ -2,7 +2,6 @@
 /*
  * channel.c - a new channel: see channel.h and, for the fds that it refuses, packet.c
  */
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include "init/io.h"
