@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdint.h>
 
 #include "init/count.h"

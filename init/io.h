@@ -4,8 +4,10 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "init/count.h"
 

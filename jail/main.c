@@ -2,10 +2,7 @@
 /*
  * main.c - stepjail: the commands table
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/command.h"
