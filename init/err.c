@@ -2,7 +2,6 @@
 /*
  * err.c - the one error type: see err.h
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -14,7 +14,6 @@
  *   When init exits, for whatever reason, the kernel kills every process of the PID
  *   namespace: that, and no handler, is the clean-up. See pid_namespaces(7).
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>

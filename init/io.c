@@ -3,11 +3,9 @@
  * io.c - whole reads and writes, files by directory fd: see io.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "init/io.h"
 

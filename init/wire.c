@@ -2,7 +2,6 @@
 /*
  * wire.c - frames: see wire.h for the format
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>

@@ -5,7 +5,6 @@
  *
  * A file apart from wire.c: no process with rights is to have it.
  */
-#include <errno.h>
 #include <unistd.h>
 
 #include "init/wire.h"

@@ -2,7 +2,6 @@
 /*
  * cancel.c - signals that end the launcher: see cancel.h
  */
-#include <errno.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
 

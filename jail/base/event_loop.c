@@ -7,7 +7,6 @@
  * turn has fetched already are dropped if their port was closed meanwhile. There are one
  * or two bells for each step that runs, so a list is searched.
  */
-#include <errno.h>
 
 #include "init/io.h"
 #include "jail/base/event_loop.h"

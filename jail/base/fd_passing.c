@@ -2,11 +2,9 @@
 /*
  * fd_passing.c - packets with fds beside them: see fd_passing.h
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"

@@ -2,8 +2,6 @@
 /*
  * host.c - what stepjail needs of its host: see host.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +12,6 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include <linux/magic.h>
 #include <linux/seccomp.h>

@@ -6,7 +6,6 @@
  * count one of them for a moment longer, and can then not be removed yet: that is tried
  * again, for as long as cgroup_end() would.
  */
-#include <errno.h>
 
 #include "init/io.h"
 #include "jail/launch/ending.h"

@@ -15,14 +15,11 @@
  *   has a socket is passed over: the kernel takes some milliseconds to free the route
  *   socket of the jail before, and somebody on the host may hold one that was sent out.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/procfs.h"

@@ -5,8 +5,6 @@
  * By libnl-route. The jail's child opened the socket within the namespace, and the
  * launcher uses it from outside. The kernel asks for the rights of both.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>

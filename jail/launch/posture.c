@@ -10,17 +10,12 @@
  * kernel does not tell whom Landlock confines, so the process itself tries: see
  * landlock_try(). See proc(5), namespaces(7).
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/base/json.h"
 #include "jail/walls/landlock.h"
 #include "jail/launch/posture.h"
-#include "jail/base/procfs.h"
 
 /* of a posture; all binds that a plan can have fit */
 #define TEXT_BYTES (4U << 20)

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "jail/base/json.h"
+#include "jail/base/procfs.h"
 #include "jail/launch/launch.h"
 #include "jail/walls/gate.h"
 

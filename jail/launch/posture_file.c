@@ -5,14 +5,11 @@
  * for. See posture.h, user_namespaces(7), getrlimit(2), cgroups(7), proc(5),
  * time_namespaces(7)
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "jail/base/clock.h"
-#include "jail/base/json.h"
-#include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
 #include "jail/walls/deterministic.h"
 #include "jail/walls/rlimit.h"

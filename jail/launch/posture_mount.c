@@ -12,9 +12,7 @@
 
 #include "init/io.h"
 #include "jail/walls/places.h"
-#include "jail/base/json.h"
 #include "jail/launch/posture.h"
-#include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 
 /* a line, cut up in place */

@@ -16,8 +16,6 @@
 #include <netlink/route/route.h>
 
 #include "jail/launch/network.h"
-#include "jail/base/json.h"
-#include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
 
 #define TEXT_BYTES 192

@@ -3,7 +3,6 @@
  * posture_status.c - what /proc/PID/status tells of the waiting program, or of a process
  * of stepjail's own that gave up its rights: see posture.h, proc(5)
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,9 +11,7 @@
 #include <linux/seccomp.h>
 
 #include "init/init.h"
-#include "jail/base/json.h"
 #include "jail/launch/posture.h"
-#include "jail/base/procfs.h"
 
 #define VALUE_MAX 128
 

@@ -2,13 +2,10 @@
 /*
  * shipped.c - files that come with stepjail: see shipped.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/host.h"

@@ -2,10 +2,8 @@
 /*
  * explain.c - stepjail explain: print the plan, as a policy file
  */
-#include <errno.h>
 
 #include "jail/base/command.h"
-#include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 
 void option_print_policy(const struct plan *p, FILE *out)

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 
 #define INDENT 26

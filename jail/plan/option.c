@@ -5,7 +5,6 @@
  * A new option is a new row. NUMBER stores a number with a unit as a limit. TEXT, CHOICE
  * and BITS store into one field of the plan, LIST and BIND append.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "jail/plan/option.h"

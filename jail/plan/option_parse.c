@@ -2,16 +2,12 @@
 /*
  * option_parse.c - defaults, policy file and command line into a plan: see option.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 
 #define POLICY_BYTES_MAX 65536

@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include <stdio.h>
-
-#include "jail/plan/plan.h"
+#include "jail/plan/option.h"
 #include "jail/plan/value.h"
 
 struct option_row {

@@ -2,7 +2,6 @@
 /*
  * plan.c - the plan of a run: see plan.h
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

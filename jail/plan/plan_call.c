@@ -3,7 +3,6 @@
  * plan_call.c - system calls that a policy allows, from the values of --allow-syscall:
  * see plan.h
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

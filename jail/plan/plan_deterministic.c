@@ -2,7 +2,6 @@
 /*
  * plan_deterministic.c - what --deterministic and --clock-start add to a plan: see plan.h
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * plan_io.c - limits of disks, from the values of --io-max: see plan.h
  */
-#include <errno.h>
 #include <string.h>
 
 #include "jail/plan/plan.h"

@@ -2,7 +2,6 @@
 /*
  * script.c - a program that the caller names as a file of the host: see plan.h
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

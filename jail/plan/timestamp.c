@@ -2,7 +2,6 @@
 /*
  * timestamp.c - read a time that a user wrote: see timestamp.h, ISO 8601
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * value.c - numbers with units: see value.h
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

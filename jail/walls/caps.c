@@ -6,7 +6,6 @@
  * made before the clone, whose child only sets them; libpsx, which would set them in all
  * threads, is not linked.
  */
-#include <errno.h>
 #include <sys/prctl.h>
 
 #include <linux/securebits.h>

@@ -2,14 +2,11 @@
 /*
  * deterministic.c - what differs from run to run, fixed: see deterministic.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/personality.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/walls/deterministic.h"

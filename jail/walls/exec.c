@@ -2,7 +2,6 @@
 /*
  * exec.c - the last stage: what becomes init, and what becomes the program: see exec.h
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 /*
  * gate.c - where the program waits until the launcher has looked: see gate.h
  */
-#include <errno.h>
 
 #include <linux/netlink.h>
 

@@ -7,15 +7,12 @@
  *   (fcntl(2), F_OFD_SETLK). The kernel drops the lock when the last copy of the fd is
  *   gone, so there is nothing to clean up after a launcher that was killed.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <linux/securebits.h>
 

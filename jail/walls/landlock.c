@@ -6,13 +6,10 @@
  * so the rows of rights[] say which ABI brought each. Rights newer than ABI 2 are numbers
  * here and in landlock.h, because Debian 12's linux/landlock.h ends with ABI 2.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <linux/landlock.h>
 

@@ -7,8 +7,6 @@
  * keeps a crash of that very program from starting another. seccomp lets nobody in the
  * jail lower the limit again. See core(5); Kernel: fs/coredump.c
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/resource.h>
 
 #include "init/io.h"

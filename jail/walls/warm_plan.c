@@ -6,7 +6,6 @@
  * may be, and a line to warm_plan_read() and to fill() of template_plan.c. A limit goes
  * into WARM_PLAN_LIMITS, too.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -15,12 +15,9 @@
  *                   jail/watch/cgroup_usage.c
  * Kernel: Documentation/admin-guide/cgroup-v2.rst
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"

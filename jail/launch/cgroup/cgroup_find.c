@@ -16,14 +16,11 @@
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Delegation"; systemd:
  * CGROUP_DELEGATION.md
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include <linux/magic.h>
 

@@ -6,15 +6,12 @@
  * named where there is no leaf, from the same row.
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Controllers"
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup_limit.h"

@@ -11,14 +11,11 @@
  *   "--in-scope" before the command says that this has happened, so that it happens once.
  * See systemd-run(1), systemd.scope(5)
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"

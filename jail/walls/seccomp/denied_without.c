@@ -7,7 +7,6 @@
  * and --learn tells of them. See memfd_create(2), mmap(2), splice(2), socket(7), open(2);
  * Kernel: Documentation/userspace-api/landlock.rst
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -13,7 +13,6 @@
  * started program has neither that register nor the memory that held the key, and a
  * filter cannot be read back without CAP_SYS_ADMIN.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 

@@ -3,7 +3,6 @@
  * signal_guard.c - no signal of a step to the states of its session, and no change of
  * their priority or place: see signal_guard.h
  */
-#include <errno.h>
 #include <sys/syscall.h>
 
 #include "jail/plan/call.h"
