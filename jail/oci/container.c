@@ -211,9 +211,9 @@ int container_start_fd(const struct container *c)
 
 enum status container_status(const struct container *c)
 {
-	if (!c->watcher.pid || process_find(c->watcher.pid).start != c->watcher.start)
+	if (!c->watcher.start || process_find(c->watcher.pid).start != c->watcher.start)
 		return STATUS_STOPPED;
-	if (!c->program.pid)
+	if (!c->program.start)
 		return STATUS_CREATING;
 
 	cleanup_fd int fd = container_start_fd(c);

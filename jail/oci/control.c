@@ -112,7 +112,7 @@ static int each_inside(const struct container *box, int signal, bool json, struc
 	const char *name, *before = json ? "[" : "PID\n";
 
 	/* still of this process? */
-	if (process_find(box->program.pid).start != box->program.start)
+	if (!inside || process_find(box->program.pid).start != box->program.start)
 		return not_running(e);
 
 	cleanup_folder DIR *list =

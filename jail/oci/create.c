@@ -296,7 +296,7 @@ int command_start(const struct call *c, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (fd < 0 || !box.program.pid)
+	if (fd < 0 || !box.program.start)
 		return err_say(e, EINVAL,
 			       "container '%s' is %s: only a created one is started",
 			       c->id, status_names[container_status(&box)]);

@@ -22,7 +22,7 @@ WORK = f"{BUILD}/interop/oci"
 TREE = f"{BUILD}/rootfs/core"
 RUNTIME = f"{WORK}/runtime"
 TIMEOUT = 120
-MANY = 20
+MANY = int(os.environ.get("STEPJAIL_MANY", "20"))
 UP = "print('up', flush=True); import time; time.sleep(1000)"
 DEAF = f"import signal; signal.signal(15, signal.SIG_IGN); {UP}"
 
