@@ -106,16 +106,12 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 
 static int status_of(const struct outcome *o, const struct judgement *j)
 {
-	switch (j->verdict) {
-	case VERDICT_WALL_TIMEOUT:
+	if (j->verdict == VERDICT_WALL_TIMEOUT)
 		return STATUS_TIMEOUT;
-	case VERDICT_CANCELLED:
+	if (j->verdict == VERDICT_CANCELLED)
 		return STATUS_SIGNAL + o->cancel_signal;
-	case VERDICT_LAUNCHER_ERROR:
+	if (j->verdict == VERDICT_LAUNCHER_ERROR)
 		return STATUS_FAILED;
-	default:
-		break;
-	}
 	if (j->signal)
 		return STATUS_SIGNAL + j->signal;
 	/* init was killed together with the program, and told nothing of its end */

@@ -28,12 +28,8 @@
 #define LEARNED_BYTES 65536
 
 /* A newer kernel may have longer structs; they fit in as well. */
-union notification {
+union message {
 	struct seccomp_notif notif;
-	char room[1024];
-};
-
-union answer {
 	struct seccomp_notif_resp resp;
 	char room[1024];
 };
@@ -120,7 +116,7 @@ static bool waits(struct violations *v)
 /* @error: -errno for the call, or 0 to let it go on. Return: as violation_let() */
 static int answer(int fd, uint64_t id, int error)
 {
-	union answer a = { 0 };
+	union message a = { 0 };
 
 	a.resp.id = id;
 	a.resp.error = error;
@@ -194,7 +190,7 @@ int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 
 	/* who decides may have charged more than one for an answer */
 	while (v->budget && before - v->budget < VIOLATION_PER_SERVE && waits(v)) {
-		union notification n = { 0 };
+		union message n = { 0 };
 
 		/* The kernel may have withdrawn the call, as its thread was killed or had
 		 * a signal. That costs as much of the budget as an answer. */

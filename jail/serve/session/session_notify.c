@@ -189,19 +189,16 @@ static enum notify_answer decide(void *owner, const struct seccomp_notif *n)
 {
 	struct session *s = owner;
 	const struct signal_judge judge = { reaches, is_own, s };
+	int r;
 
 	if (park_is_call(&n->data))
 		return park_hear(s, n) ? NOTIFY_LATER : NOTIFY_CONTINUE;
 	s->caller = (pid_t)n->pid;
 	step_hear_births(s);
-	switch (signal_judge_call(&judge, &n->data)) {
-	case 0:
+	r = signal_judge_call(&judge, &n->data);
+	if (r == 0)
 		return NOTIFY_CONTINUE;
-	case -ESRCH:
-		return NOTIFY_NO_PROCESS;
-	default:
-		return NOTIFY_REFUSE;
-	}
+	return r == -ESRCH ? NOTIFY_NO_PROCESS : NOTIFY_REFUSE;
 }
 
 static struct violations *charge(void *owner, pid_t thread)
