@@ -32,6 +32,7 @@ LIBS_C := -isystem /usr/include/libnl3
 JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
+OCI_C := $(wildcard jail/oci/*.c)
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
 SCRIPTS := stepjail-batch stepjail-mcp
 AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
@@ -87,7 +88,7 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c init/wire_reader.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
-$(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(wildcard jail/oci/*.c) init/err.c init/io.c $(patsubst %,jail/base/%.c,fd_passing folder json procfs))
+$(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(OCI_C) init/err.c init/io.c $(patsubst %,jail/base/%.c,fd_passing folder json procfs))
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcjson
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(foreach o,judge/tests judge/checks skills/skills repl/pieces repl/complete,$(B)/$(d)/agent/$(o).o)): $(wildcard agent/*/*.py)
 $(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/mkmanual.c)
