@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include "init/err.h"
+#include "jail/base/clock.h"
 
 /* an fd that the loop waits for; the struct must stay in memory until the turn is over */
 struct port {
