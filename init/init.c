@@ -115,10 +115,8 @@ int main(int argc, char **argv)
 	(void)argv;
 
 	(void)sigfillset(&all);
-	if (sigprocmask(SIG_BLOCK, &all, NULL) < 0)
-		return STATUS_FAILED;
 	/* exec made init dumpable again: the program could read and trace it */
-	if (prctl(PR_SET_DUMPABLE, 0UL) < 0)
+	if (sigprocmask(SIG_BLOCK, &all, NULL) < 0 || prctl(PR_SET_DUMPABLE, 0UL) < 0)
 		return STATUS_FAILED;
 	(void)prctl(PR_SET_NAME, "stepjail-init");
 	/* init must not hold the program's stdin, stdout and stderr open */
@@ -130,9 +128,7 @@ int main(int argc, char **argv)
 
 	int signals = signalfd(-1, &child, SFD_CLOEXEC);
 
-	if (signals < 0)
-		return STATUS_FAILED;
-	if (filter_load(filter_init, COUNT(filter_init)) < 0)
+	if (signals < 0 || filter_load(filter_init, COUNT(filter_init)) < 0)
 		return STATUS_FAILED;
 	if (wire_send(INIT_FD_CONTROL, WIRE_READY, 0, NULL, 0) < 0)
 		return STATUS_LAUNCHER_GONE;

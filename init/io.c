@@ -35,16 +35,14 @@ int io_write_all(int fd, const void *bytes, size_t length)
 	while (length) {
 		ssize_t n = write(fd, at, length);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN) {
+		if (n >= 0) {
+			at += n;
+			length -= (size_t)n;
+		} else if (errno == EAGAIN) {
 			(void)poll(&(struct pollfd){ fd, POLLOUT, 0 }, 1, -1);
-			continue;
-		}
-		if (n < 0)
+		} else if (errno != EINTR) {
 			return -errno;
-		at += n;
-		length -= (size_t)n;
+		}
 	}
 	return 0;
 }

@@ -42,9 +42,7 @@ int wire_reader_fill(struct wire_reader *r, int fd)
 		return r->have ? -EPIPE : -ENODATA;
 	r->have += (size_t)n;
 	bad = frame_bytes(r, &want);
-	if (bad < 0)
-		return bad;
-	return r->have >= WIRE_HEADER_BYTES && r->have == want;
+	return bad < 0 ? bad : r->have >= WIRE_HEADER_BYTES && r->have == want;
 }
 
 const unsigned char *wire_reader_take(struct wire_reader *r, struct wire_header *h)

@@ -10,7 +10,14 @@
 #include "jail/base/version.h"
 
 static int command_help(char *const *argv, struct err *e);
-static int command_version(char *const *argv, struct err *e);
+
+static int command_version(char *const *argv, struct err *e)
+{
+	(void)argv;
+	(void)e;
+	printf("stepjail %s\n", STEPJAIL_VERSION);
+	return 0;
+}
 
 static const struct {
 	const char *name;
@@ -34,30 +41,21 @@ static const struct {
 	{ "-h", NULL, command_help, false },
 	{ "--version", NULL, command_version, false },
 };
-#define COMMAND_COUNT (COUNT(commands))
 
 static int command_help(char *const *argv, struct err *e)
 {
 	char help[] = "--help", *const words[] = { help, NULL };
 
-	for (size_t i = 0; argv[0] && i < COMMAND_COUNT; i++)
+	for (size_t i = 0; argv[0] && i < COUNT(commands); i++)
 		if (commands[i].act != command_help &&
 		    strcmp(commands[i].name, argv[0]) == 0)
 			return commands[i].act(words, e);
 	printf("stepjail %s - run a program in a jail of namespaces, cgroups and seccomp\n\n"
 	       "usage: stepjail COMMAND [options]\n\n",
 	       STEPJAIL_VERSION);
-	for (size_t i = 0; i < COMMAND_COUNT && commands[i].help; i++)
+	for (size_t i = 0; i < COUNT(commands) && commands[i].help; i++)
 		printf("  %-9s %s\n", commands[i].name, commands[i].help);
 	printf("\nstepjail COMMAND --help prints the command's options and exit statuses.\n");
-	return 0;
-}
-
-static int command_version(char *const *argv, struct err *e)
-{
-	(void)argv;
-	(void)e;
-	printf("stepjail %s\n", STEPJAIL_VERSION);
 	return 0;
 }
 
@@ -91,7 +89,7 @@ static int dispatch(char *const *argv, struct err *e)
 			"stepjail must not be set-user-ID or set-group-ID: chmod ug-s it");
 	if (!name)
 		return err_say(e, EINVAL, "no command is given: see stepjail help");
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
+	for (size_t i = 0; i < COUNT(commands); i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return act(i, argv, e);
 	return err_say(e, EINVAL, "'%.64s' is not a command: see stepjail help", name);

@@ -10,7 +10,6 @@
 
 #include "init/io.h"
 #include "jail/base/event_loop.h"
-#include "jail/base/clock.h"
 
 #define EVENTS 64
 #define SLEEP_MAX_MS 3600000

@@ -3,9 +3,7 @@
  * host.c - what stepjail needs of its host: see host.h
  */
 #include <glob.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -18,6 +16,7 @@
 
 #include "init/io.h"
 #include "jail/base/host.h"
+#include "jail/base/procfs.h"
 
 /* the newest system calls that every run makes, and the Linux that brought each */
 static const struct {
@@ -64,7 +63,6 @@ static int check_calls(struct err *e)
 
 int host_check(struct err *e)
 {
-	char self[16] = "";
 	struct rlimit files;
 	struct statfs fs;
 	int r = check_calls(e);
@@ -75,8 +73,7 @@ int host_check(struct err *e)
 		return err_say(
 			e, ENOENT,
 			"host: there is no /proc, by which the launcher maps ids and reads the walls back: mount -t proc proc /proc");
-	if (readlink("/proc/self", self, sizeof(self) - 1) < 0 ||
-	    strtol(self, NULL, 10) != getpid())
+	if (!procfs_is_own())
 		return err_say(
 			e, ESRCH,
 			"host: /proc shows another PID namespace than the launcher's: mount -t proc proc /proc (unshare --mount-proc)");

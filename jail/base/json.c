@@ -3,7 +3,6 @@
  * json.c - write JSON to a stream: see json.h
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,9 +9,9 @@
  */
 #pragma once
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/types.h>
 

@@ -26,8 +26,7 @@ int procfs_place(char *path, size_t size, pid_t pid, const char *file)
 	return mounted < 0 ? AT_FDCWD : mounted;
 }
 
-/* In the /proc of another PID namespace, each number means another process. */
-static bool is_own_namespace(void)
+bool procfs_is_own(void)
 {
 	char self[16], own[16];
 	ssize_t n = readlink("/proc/self", self, sizeof(self));
@@ -57,7 +56,7 @@ int procfs_open(pid_t pid)
 		return io_steal_fd(&dir);
 	if (fstatfs(dir, &fs) < 0)
 		return -errno;
-	if (fs.f_type != PROC_SUPER_MAGIC || !is_own_namespace())
+	if (fs.f_type != PROC_SUPER_MAGIC || !procfs_is_own())
 		return -EXDEV;
 	return io_steal_fd(&dir);
 }

@@ -23,6 +23,13 @@
 void procfs_use(int root);
 
 /**
+ * procfs_is_own() - Is /proc that of the caller's PID namespace?
+ *
+ * In the /proc of another one, each number means another process.
+ */
+bool procfs_is_own(void);
+
+/**
  * procfs_place() - Where a file of a process is, to open it without these checks
  * @path:	Gets its path
  * @file:	Begins with a slash, or is empty: the folder

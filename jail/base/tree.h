@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "init/err.h"
 #include "jail/base/sha256.h"

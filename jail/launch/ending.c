@@ -9,7 +9,6 @@
 
 #include "init/io.h"
 #include "jail/launch/ending.h"
-#include "jail/base/clock.h"
 
 /* 2 s in all */
 #define TRIES 400

@@ -10,12 +10,10 @@
 #include "jail/walls/gate.h"
 #include "jail/base/host.h"
 #include "jail/walls/landlock.h"
-#include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/rlimit.h"
 #include "jail/launch/shipped.h"
-#include "jail/walls/stage.h"
 #include "jail/base/clock.h"
 #include "jail/base/sys.h"
 

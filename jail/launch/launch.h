@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include "jail/walls/caps.h"
+#include "jail/launch/keeper.h"
+#include "jail/walls/stage.h"
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/launch/lease.h"
-#include "jail/walls/mount.h"
 #include "jail/base/tree.h"
 
 /* what all jails of a plan have in common: found once, however many are started */
@@ -20,8 +20,6 @@ struct parts {
 	struct keeper *keeper; /* set by the caller after launch_find() */
 	int landlock_abi;      /* 0: the kernel has no Landlock */
 };
-
-struct keeper;
 
 struct jail {
 	const struct plan *plan;
@@ -78,8 +76,6 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e);
  * Return: 0, or -errno; the program has then not run
  */
 int launch_jail(struct jail *j, struct parts *parts, struct err *e);
-
-struct child;
 
 /**
  * launch_prepare() - All that a clone takes along; nothing runs yet

@@ -5,7 +5,6 @@
  * for. See posture.h, user_namespaces(7), getrlimit(2), cgroups(7), proc(5),
  * time_namespaces(7)
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

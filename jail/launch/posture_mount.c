@@ -8,7 +8,6 @@
  * the host would spread into the jail. What is shown under the program's id is.
  */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "init/io.h"
 #include "jail/walls/places.h"

@@ -3,7 +3,6 @@
  * posture_status.c - what /proc/PID/status tells of the waiting program, or of a process
  * of stepjail's own that gave up its rights: see posture.h, proc(5)
  */
-#include <inttypes.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>

@@ -59,17 +59,6 @@ static int check_owner(const char *path, const struct stat *st, struct err *e)
 	return 0;
 }
 
-/* who may write to the folder could put another file in its place */
-static int check_both(const char *folder, const char *path, const struct stat *st,
-		      struct err *e)
-{
-	struct stat parent;
-	int r = stat(folder, &parent) < 0 ? err_set(e, errno, "look at %s", folder)
-					  : check_owner(folder, &parent, e);
-
-	return r < 0 ? r : check_owner(path, st, e);
-}
-
 /* @flags: of open(2); without O_DIRECTORY it must be a file. @path: gets where it was
  * found. Return: an O_PATH fd, or -errno */
 static int open_shipped(const char *place, const char *name, int flags, char *path,
@@ -82,7 +71,7 @@ static int open_shipped(const char *place, const char *name, int flags, char *pa
 		return r;
 	/* nothing has such a name; "." and ".." are folders, too */
 	for (size_t i = 0; name[0] != '.' && i < COUNT(folders); i++) {
-		struct stat st;
+		struct stat st, parent;
 
 		(void)snprintf(folder, sizeof(folder), "%s/%s%s", own, folders[i], place);
 		if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size)
@@ -94,7 +83,12 @@ static int open_shipped(const char *place, const char *name, int flags, char *pa
 			continue;
 		if (!(flags & O_DIRECTORY) && !S_ISREG(st.st_mode))
 			return err_say(e, EPERM, "%s is no file", path);
-		r = check_both(folder, path, &st, e);
+		/* who may write to the folder could put another file in its place */
+		if (stat(folder, &parent) < 0)
+			return err_set(e, errno, "look at %s", folder);
+		r = check_owner(folder, &parent, e);
+		if (r == 0)
+			r = check_owner(path, &st, e);
 		return r < 0 ? r : io_steal_fd(&fd);
 	}
 	if (flags & O_DIRECTORY) {

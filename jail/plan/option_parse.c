@@ -66,14 +66,6 @@ static int set_limit(const struct option_row *row, struct plan *p, const char *v
 	return 0;
 }
 
-/* Begin the error with the option's name, or with the policy file's name and line. */
-static int name_error(const struct parse *ps, const char *name, struct err *e)
-{
-	if (ps->file)
-		return err_within(e, "%s line %u: %s: ", ps->file, ps->line, name);
-	return err_within(e, "--%s: ", name);
-}
-
 /* The output of explain must read back the same: refuse values that a policy file would
  * change. */
 static bool carried_by_policy(const char *value)
@@ -101,7 +93,9 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	else
 		r = row->set(row, ps->plan, value, e);
 	ps->seen |= bit;
-	return r < 0 ? name_error(ps, row->name, e) : 0;
+	if (r < 0 && ps->file)
+		return err_within(e, "%s line %u: %s: ", ps->file, ps->line, row->name);
+	return r < 0 ? err_within(e, "--%s: ", row->name) : 0;
 }
 
 /* No option, or one that there was once. @n: length of its name; on the command line,

@@ -15,7 +15,6 @@ static const char *const default_env[] = {
 	"HOME=/work",
 	"LANG=C.UTF-8",
 };
-#define DEFAULT_ENV_COUNT (COUNT(default_env))
 
 /* The jail makes these places itself: no bind may cover them or lie below them. */
 static const char *const reserved[] = { "/proc", "/dev" };
@@ -26,12 +25,10 @@ void plan_init(struct plan *p)
 		.rootfs = "core",
 		.chdir = "/work",
 		.hostname = "stepjail",
-		.net = NET_NONE,
-		.proc = PROC_PID,
 	};
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		p->limit[i] = NO_LIMIT;
-	for (size_t i = 0; i < DEFAULT_ENV_COUNT; i++)
+	for (size_t i = 0; i < COUNT(default_env); i++)
 		p->env[p->env_count++] = default_env[i];
 }
 

@@ -182,6 +182,16 @@ int plan_add_call(struct plan *p, const char *spec, struct err *e);
 int plan_check_calls(const struct plan *p, struct err *e);
 
 /**
+ * timestamp_parse() - Read a time in UTC
+ * @text:	2024-02-29T12:00:00Z, 2024-02-29 for its midnight, or seconds since 1970
+ * @seconds:	Since 1970
+ *
+ * Return: 0, -EINVAL (not of these forms, or no day of the calendar), or -ERANGE (before
+ * 1970 or after 2199)
+ */
+int timestamp_parse(const char *text, uint64_t *seconds, struct err *e);
+
+/**
  * plan_check_clock_start() - Is this a time that a clock can start at? See timestamp.h
  *
  * Return: 0, -EINVAL, or -ERANGE

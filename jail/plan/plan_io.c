@@ -66,13 +66,14 @@ int plan_add_io(struct plan *p, const char *spec, struct err *e)
 	while (*at) {
 		char word[64];
 		size_t n = strcspn(at, BLANKS);
-		int r;
 
 		if (n >= sizeof(word))
 			return err_say(e, EINVAL, "'%s' is too long", at);
 		memcpy(word, at, n);
 		word[n] = '\0';
-		r = take_rate(&io, word, e);
+
+		int r = take_rate(&io, word, e);
+
 		if (r < 0)
 			return r;
 		at += n + strspn(at + n, BLANKS);

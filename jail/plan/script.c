@@ -67,11 +67,11 @@ int plan_take_script(struct plan *p, struct err *e)
 
 bool plan_is_on_host(const char *program)
 {
-	const char *path = getenv("PATH");
+	const char *path = strchr(program, '/') ? NULL : getenv("PATH");
 	char file[PATH_MAX];
 
-	if (strchr(program, '/') || is_file(program))
-		return is_file(program);
+	if (is_file(program))
+		return true;
 	for (size_t n; path && *path; path += n + (path[n] == ':')) {
 		n = strcspn(path, ":");
 		(void)snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, program);

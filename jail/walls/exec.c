@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exec.c - the last stage: what becomes init, and what becomes the program: see exec.h
+ * exec.c - the last stage: what becomes init, and what becomes the program: see stage.h
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "init/init.h"
-#include "jail/walls/exec.h"
+#include "jail/walls/stage.h"
 
 int exec_init(struct child *c, struct err *e)
 {
@@ -18,12 +18,11 @@ int exec_init(struct child *c, struct err *e)
 	static char session[] = INIT_SESSION;
 	char *const argv[] = { name, c->plan->session ? session : NULL, NULL };
 	char *const env[] = { NULL };
-	int control, slot, init;
-
 	/* first to high numbers, so that no dup2() below overwrites one of them */
-	control = fcntl(c->control, F_DUPFD_CLOEXEC, 16);
-	init = fcntl(c->init_fd, F_DUPFD_CLOEXEC, 16);
-	slot = c->ids->own ? fcntl(c->ids->slot_fd, F_DUPFD_CLOEXEC, 16) : control;
+	int control = fcntl(c->control, F_DUPFD_CLOEXEC, 16);
+	int init = fcntl(c->init_fd, F_DUPFD_CLOEXEC, 16);
+	int slot = c->ids->own ? fcntl(c->ids->slot_fd, F_DUPFD_CLOEXEC, 16) : control;
+
 	if (control < 0 || init < 0 || slot < 0)
 		return err_set(e, errno, "exec: place fds");
 	c->control = control;

@@ -72,12 +72,12 @@ static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
 	if (getrandom(tries, sizeof(tries), 0) < 0)
 		return err_set(e, errno, "ids: getrandom");
 	for (size_t i = 0; i < SLOT_TRIES; i++) {
-		int r;
-
 		*slot = tries[i];
 		if (*slot == but)
 			continue;
-		r = ids_lock(fd, *slot, F_WRLCK);
+
+		int r = ids_lock(fd, *slot, F_WRLCK);
+
 		if (r != -EAGAIN && r != -EACCES)
 			return r < 0 ? err_set(e, -r, "ids: lock a slot of %s", SLOT_FILE)
 				     : 0;
@@ -219,24 +219,16 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e)
 	return ids_write_maps(pid, uids, gids, true, e);
 }
 
-/* the first use of a capability in a new user namespace, but for the network's */
-static int keep_capabilities(struct err *e)
-{
-	/* leaving uid 0 would empty the capability sets, and the stages that follow need
-	 * them; the capability stage empties them for good */
-	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) == 0)
-		return 0;
-	return errno == EPERM ? host_refused_capability(e)
-			      : err_set(e, errno,
-					"ids: keep capabilities until they are dropped");
-}
-
 int ids_become(uid_t id, struct err *e)
 {
-	int r = keep_capabilities(e);
-
-	if (r < 0)
-		return r;
+	/* leaving uid 0 would empty the capability sets, and the stages that follow need
+	 * them; the capability stage empties them for good. It is the first use of a
+	 * capability in a new user namespace, but for the network's */
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) < 0)
+		return errno == EPERM
+			       ? host_refused_capability(e)
+			       : err_set(e, errno,
+					 "ids: keep capabilities until they are dropped");
 	if (setresgid(id, id, id) < 0)
 		return err_set(e, errno, "ids: become group %u", id);
 	if (setresuid(id, id, id) < 0)

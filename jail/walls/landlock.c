@@ -27,16 +27,14 @@ struct ruleset_attr {
 	uint64_t fs, net, scoped;
 };
 
-static const struct {
-	int abi;
-	uint64_t fs, net, scoped;
-} rights[] = {
-	{ 1, (1ULL << 13) - 1, 0, 0 }, /* EXECUTE to MAKE_SYM */
-	{ 2, LANDLOCK_ACCESS_FS_REFER, 0, 0 },
-	{ 3, LANDLOCK_TRUNCATE, 0, 0 },
-	{ 4, 0, NET_BIND_TCP | NET_CONNECT_TCP, 0 },
-	{ 5, LANDLOCK_IOCTL_DEV, 0, 0 },
-	{ 6, 0, 0, SCOPE_ABSTRACT | SCOPE_SIGNAL },
+/* what each ABI has brought, from ABI 1 on */
+static const struct ruleset_attr rights[] = {
+	{ (1ULL << 13) - 1, 0, 0 }, /* EXECUTE to MAKE_SYM */
+	{ LANDLOCK_ACCESS_FS_REFER, 0, 0 },
+	{ LANDLOCK_TRUNCATE, 0, 0 },
+	{ 0, NET_BIND_TCP | NET_CONNECT_TCP, 0 },
+	{ LANDLOCK_IOCTL_DEV, 0, 0 },
+	{ 0, 0, SCOPE_ABSTRACT | SCOPE_SIGNAL },
 };
 
 #define FILE_RIGHTS                                                                      \
@@ -128,9 +126,7 @@ static struct ruleset_attr know(int abi)
 {
 	struct ruleset_attr attr = { 0 };
 
-	for (size_t i = 0; i < COUNT(rights); i++) {
-		if (abi < rights[i].abi)
-			continue;
+	for (size_t i = 0; i < COUNT(rights) && (int)i < abi; i++) {
 		attr.fs |= rights[i].fs;
 		attr.net |= rights[i].net;
 		attr.scoped |= rights[i].scoped;

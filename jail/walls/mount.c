@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/fsuid.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "init/io.h"

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "jail/plan/plan.h"
 #include "jail/walls/ids.h"
 

@@ -22,17 +22,14 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 
 #include "init/init.h"
 #include "init/io.h"
 #include "jail/walls/deterministic.h"
-#include "jail/walls/exec.h"
 #include "jail/walls/gate.h"
 #include "jail/walls/landlock.h"
 #include "jail/walls/rlimit.h"
 #include "jail/walls/seccomp/seccomp.h"
-#include "jail/walls/seccomp/denied_without.h"
 #include "jail/walls/stage.h"
 #include "jail/base/close_others.h"
 #include "jail/base/host.h"

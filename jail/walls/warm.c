@@ -28,7 +28,6 @@
 #include "jail/walls/stage.h"
 #include "jail/base/sys.h"
 #include "jail/walls/warm.h"
-#include "jail/walls/warm_plan.h"
 #include "jail/base/wipe.h"
 
 /* what every clone begins with; wiped in each */

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "jail/walls/mount.h"
+#include "jail/walls/warm_plan.h"
 
 enum warm_fd {
 	WARM_CONTROL, /* as in struct child */

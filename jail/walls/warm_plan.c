@@ -8,7 +8,6 @@
  */
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "jail/base/path.h"
@@ -140,20 +139,20 @@ const struct warm_plan *warm_plan_map(int memory, struct err *e)
 {
 	struct stat st = { 0 };
 	const struct warm_plan *w = MAP_FAILED;
-	int r;
 
 	if (fstat(memory, &st) == 0 && st.st_size == sizeof(*w))
 		w = mmap(NULL, sizeof(*w), PROT_READ, MAP_PRIVATE, memory, 0);
-	if (w == MAP_FAILED)
-		r = err_say(
+	if (w == MAP_FAILED) {
+		(void)err_say(
 			e, EBADMSG,
 			"template: its plan has %jd bytes, and this interpreter's %zu: build the root tree and stepjail from the same sources",
 			(intmax_t)st.st_size, sizeof(*w));
-	else
-		r = warm_plan_check(w, e);
-	if (r < 0 && w != MAP_FAILED)
-		(void)munmap((void *)(uintptr_t)w, sizeof(*w));
-	return r < 0 ? NULL : w;
+		return NULL;
+	}
+	if (warm_plan_check(w, e) == 0)
+		return w;
+	(void)munmap((void *)(uintptr_t)w, sizeof(*w));
+	return NULL;
 }
 
 void warm_plan_read(const struct warm_plan *w, struct plan *p, struct sources *s)

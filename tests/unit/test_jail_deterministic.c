@@ -12,7 +12,6 @@
 
 #include "jail/plan/plan.h"
 #include "jail/walls/deterministic.h"
-#include "jail/plan/timestamp.h"
 #include "jail/plan/option.h"
 #include "jail/launch/posture.h"
 #include "jail/base/clock.h"

@@ -6,7 +6,6 @@
  * named where there is no leaf, from the same row.
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Controllers"
  */
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,8 +16,6 @@
 #include "jail/launch/cgroup/cgroup_limit.h"
 #include "jail/base/json.h"
 #include "jail/base/procfs.h"
-
-#define TEXT_MAX CGROUP_TEXT_MAX
 
 /* the kernel keeps whole pages, rounded down */
 #define PAGES 0
@@ -52,9 +49,9 @@ static const struct row {
 static void put_number(char *text, uint64_t n, const char *suffix)
 {
 	if (n == NO_LIMIT)
-		(void)snprintf(text, TEXT_MAX, "max%s", suffix);
+		(void)snprintf(text, CGROUP_TEXT_MAX, "max%s", suffix);
 	else
-		(void)snprintf(text, TEXT_MAX, "%" PRIu64 "%s", n, suffix);
+		(void)snprintf(text, CGROUP_TEXT_MAX, "%" PRIu64 "%s", n, suffix);
 }
 
 /* what a row's file must hold */
@@ -64,7 +61,7 @@ static void say(const struct row *row, const struct plan *p, char *text)
 	uint64_t n = number ? p->limit[row->limit] : p->oom_group == ANSWER_YES;
 
 	if (!number && row->file[0] == 'c')
-		(void)snprintf(text, TEXT_MAX, "%s", p->cpuset ? p->cpuset : "");
+		(void)snprintf(text, CGROUP_TEXT_MAX, "%s", p->cpuset ? p->cpuset : "");
 	else if (row->scale == PAGES && n != NO_LIMIT)
 		put_number(text, n - n % (uint64_t)sysconf(_SC_PAGESIZE), row->suffix);
 	else
@@ -129,7 +126,7 @@ static int say_disk(const struct plan_io *io, char *line, struct err *e)
 	int r = find_disk(io, line, CGROUP_DISK_MAX, e);
 
 	for (size_t i = 0; i < RATE_COUNT; i++) {
-		char number[TEXT_MAX];
+		char number[CGROUP_TEXT_MAX];
 		size_t n = strlen(line);
 
 		put_number(number, io->rate[i], "");
@@ -157,7 +154,7 @@ static int write_disks(int leaf, const struct plan *p, struct cgroup_limits *l,
 int cgroup_limit(int leaf, const struct plan *p, struct cgroup_limits *l, struct err *e)
 {
 	for (size_t i = 0; i < CGROUP_LIMITS; i++) {
-		char text[TEXT_MAX];
+		char text[CGROUP_TEXT_MAX];
 		int r;
 
 		say(&rows[i], p, text);
@@ -184,7 +181,7 @@ static const struct row totals[] = {
 int cgroup_limit_total(int base, const struct plan *p, struct err *e)
 {
 	for (size_t i = 0; i < COUNT(totals); i++) {
-		char text[TEXT_MAX], now[TEXT_MAX] = "";
+		char text[CGROUP_TEXT_MAX], now[CGROUP_TEXT_MAX] = "";
 		ssize_t n;
 
 		say(&totals[i], p, text);
@@ -235,8 +232,8 @@ static int verify_disks(int leaf, const struct plan *p, struct cgroup_limits *l,
 int cgroup_verify(int leaf, const struct plan *p, struct cgroup_limits *l, struct err *e)
 {
 	for (size_t i = 0; i < CGROUP_LIMITS; i++) {
-		char planned[TEXT_MAX], *got = l->text[i];
-		ssize_t n = io_read_file_at(leaf, rows[i].file, got, TEXT_MAX);
+		char planned[CGROUP_TEXT_MAX], *got = l->text[i];
+		ssize_t n = io_read_file_at(leaf, rows[i].file, got, CGROUP_TEXT_MAX);
 
 		say(&rows[i], p, planned);
 		if (n == -ENOENT && may_be_missing(&rows[i], planned)) {
@@ -274,7 +271,7 @@ void cgroup_limits_print(const struct cgroup_limits *l, FILE *out)
 size_t cgroup_limits_missing(const struct plan *p, const struct cgroup_limits *l,
 			     FILE *out)
 {
-	char text[TEXT_MAX + 128];
+	char text[CGROUP_TEXT_MAX + 128];
 	size_t count = 0;
 
 	for (size_t i = 0; i < CGROUP_LIMITS + p->io_count; i++) {

@@ -21,17 +21,15 @@
 #include "jail/launch/cgroup/cgroup.h"
 
 /* not found by PATH, because root executes it */
-static const char runner_path[] = "/usr/bin/systemd-run";
+static char runner[] = "/usr/bin/systemd-run";
 
 bool cgroup_in_scope;
 static char refusal[160]; /* what systemd-run said; empty where it was not tried */
 
-static const char *find_runner(void)
+static bool has_runner(void)
 {
 	/* as sd_booted(3) */
-	return access("/run/systemd/system", F_OK) == 0 && access(runner_path, X_OK) == 0
-		       ? runner_path
-		       : NULL;
+	return access("/run/systemd/system", F_OK) == 0 && access(runner, X_OK) == 0;
 }
 
 const char *cgroup_advice(void)
@@ -39,7 +37,7 @@ const char *cgroup_advice(void)
 	static char text[400];
 	unsigned int uid = geteuid();
 
-	if (find_runner())
+	if (has_runner())
 		(void)snprintf(
 			text, sizeof(text),
 			"type: systemd-run %s--scope -p Delegate=yes stepjail ...%s%s; where this user has no systemd, as root: systemd-run --uid=%u -p Delegate=yes --pipe --wait stepjail ...",
@@ -108,7 +106,6 @@ bool cgroup_ask_delegated(const char *path)
 void cgroup_enter_scope(char *const *argv)
 {
 	static char exe[PATH_MAX];
-	char *runner = (char *)(uintptr_t)find_runner();
 	char *words[] = {
 		runner, "--user", "--scope",    "--quiet", "--property=Delegate=yes",
 		"--",   exe,      "--in-scope", "version", NULL
@@ -119,7 +116,7 @@ void cgroup_enter_scope(char *const *argv)
 	char where[128];
 	int base = -1, r;
 
-	if (cgroup_in_scope || !runner)
+	if (cgroup_in_scope || !has_runner())
 		return;
 	r = cgroup_find(NULL, &base, where, sizeof(where), &e);
 	io_close_fd(&base);

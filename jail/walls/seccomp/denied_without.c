@@ -46,12 +46,7 @@ static const char again[] =
 	{                                                                                \
 		DENIED_WITHOUT_##lacking, #name, SYS_##name, { __VA_ARGS__ }, why        \
 	}
-/* of an argument these bits, and no other of them */
-#define HAS(number, bits, is)                                                            \
-	{                                                                                \
-		.arg = (number), .mask = (bits), .value = (is)                           \
-	}
-#define ALWAYS HAS(0, 0, 0)
+#define ALWAYS PREFIX_BITS(0, 0, 0)
 /* one half of the argument is not 0: it is no null pointer */
 #define NO_NULL(number, is_high)                                                         \
 	{                                                                                \
@@ -60,12 +55,12 @@ static const char again[] =
 /* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
  * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's
  * mode for reading and writing then, and opens it for neither. */
-#define EMPTIES(arg, access) HAS(arg, O_TRUNC | ACCESS, O_TRUNC | (access))
+#define EMPTIES(arg, access) PREFIX_BITS(arg, O_TRUNC | ACCESS, O_TRUNC | (access))
 #define OPTION(is) PREFIX_IS(1, SOL_SOCKET), PREFIX_IS(2, is)
 
 const struct denied_without_row denied_without_rows[] = {
-	DENY(NO_CGROUP, memfd_create, hidden, HAS(1, MEMFD_EXEC, 0)),
-	DENY(NO_CGROUP, mmap, unlisted, HAS(3, UNLISTED, UNLISTED)),
+	DENY(NO_CGROUP, memfd_create, hidden, PREFIX_BITS(1, MEMFD_EXEC, 0)),
+	DENY(NO_CGROUP, mmap, unlisted, PREFIX_BITS(3, UNLISTED, UNLISTED)),
 	DENY(NO_CGROUP, splice, pinned, ALWAYS),
 	DENY(NO_CGROUP, sendfile, pinned, ALWAYS),
 	DENY(NO_CGROUP, setsockopt, enlarged, OPTION(SO_SNDBUF)),

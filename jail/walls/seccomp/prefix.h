@@ -22,11 +22,14 @@ struct prefix_test {
 	bool differs; /* holds where they are not the value */
 };
 
-/* this argument is this number */
-#define PREFIX_IS(number, is)                                                            \
+/* of this argument these bits, and no other of them */
+#define PREFIX_BITS(number, bits, is)                                                    \
 	{                                                                                \
-		.arg = (number), .mask = UINT32_MAX, .value = (is)                       \
+		.arg = (number), .mask = (bits), .value = (is)                           \
 	}
+
+/* this argument is this number */
+#define PREFIX_IS(number, is) PREFIX_BITS(number, UINT32_MAX, is)
 
 #define PREFIX_HEAD 2 /* instructions of a block beside its rows */
 #define PREFIX_ROW_MAX(tests) (3 + 3 * (tests)) /* of a row, at the most */

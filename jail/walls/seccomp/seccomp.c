@@ -16,10 +16,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "init/filter.h"
 #include "jail/walls/seccomp/signal_guard.h"
 #include "jail/walls/seccomp/seccomp.h"
-#include "jail/walls/seccomp/denied_without.h"
 #include "jail/base/wipe.h"
 
 #include "filter_program.h"

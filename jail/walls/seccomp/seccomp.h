@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include <linux/filter.h>
-
-#include "jail/plan/plan.h"
+#include "jail/walls/seccomp/denied_without.h"
 
 /**
  * seccomp_install() - Put the plan's filter on the calling process, for good

@@ -5,9 +5,7 @@
  */
 #include <sys/syscall.h>
 
-#include "jail/plan/call.h"
 #include "jail/walls/seccomp/signal_guard.h"
-#include "jail/walls/seccomp/prefix.h"
 
 #define TOLD SECCOMP_RET_USER_NOTIF
 #define REFUSED (SECCOMP_RET_ERRNO | EPERM)

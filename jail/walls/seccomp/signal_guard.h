@@ -9,10 +9,9 @@
  */
 #pragma once
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-
+#include "jail/plan/call.h"
 #include "jail/plan/plan.h"
+#include "jail/walls/seccomp/prefix.h"
 
 /**
  * signal_guard_code() - Write the instructions that go before the filter's own
