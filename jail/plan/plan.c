@@ -36,13 +36,6 @@ void plan_init(struct plan *p)
 		p->env[p->env_count++] = default_env[i];
 }
 
-static bool is_at_or_below(const char *path, const char *top)
-{
-	size_t n = strlen(top);
-
-	return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 static int check_destination(const char *dst, struct err *e)
 {
 	if (!path_is_clean(dst))
@@ -54,7 +47,7 @@ static int check_destination(const char *dst, struct err *e)
 		return err_say(e, EINVAL,
 			       "bind: '/' is the root tree itself: use --rootfs DIR");
 	for (size_t i = 0; i < COUNT(reserved); i++)
-		if (is_at_or_below(dst, reserved[i]))
+		if (path_is_below(dst, reserved[i]))
 			return err_say(
 				e, EINVAL,
 				"bind: %s belongs to the jail: choose a destination outside of it",

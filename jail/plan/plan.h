@@ -200,14 +200,15 @@ int plan_complete_deterministic(struct plan *p, struct err *e);
 /**
  * plan_take_script() - Where the program is a Python file of the host, run that
  *
- * A relative path that ends in ".py" and is a file there: it is bound, read-only, into
- * /work, which is where a program starts, and /bin/python3 runs it. Such a path names
- * nothing in a jail that has just begun. Behind "python3" as the program, it is taken for
- * the host's as well, unless a bind puts files of its own there.
+ * A path that ends in ".py" and is a file there: it is bound, read-only, into /work, which
+ * is where a program starts, and /bin/python3 runs it. A file that the jail has itself, in
+ * its root tree or by a bind, goes before an absolute path, and behind "python3" before a
+ * relative one.
+ * @root:	The root tree's folder
  *
  * Return: 0, also for every other program, or -errno
  */
-int plan_take_script(struct plan *p, struct err *e);
+int plan_take_script(struct plan *p, const char *root, struct err *e);
 
 /** plan_is_on_host() - Is there a file of that path, or in the caller's PATH? */
 bool plan_is_on_host(const char *program);

@@ -3,6 +3,7 @@
  * script.c - a program that the caller names as a file of the host: see plan.h
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "init/err.h"
+#include "init/io.h"
+#include "jail/base/path.h"
+#include "jail/base/sys.h"
 #include "jail/plan/plan.h"
 
 #define WORK "/work"
@@ -22,32 +25,40 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Does the jail have a file of its own there, in its tree or by a bind? Of a relative path
+ * behind python3: could it? As a program, such a path names nothing in a jail */
+static bool is_inside(const struct plan *p, const char *root, size_t at)
+{
+	const char *path = p->argv[at];
+	cleanup_fd int tree = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+
+	for (size_t i = 0; i < p->bind_count; i++)
+		if (path[0] == '/' ? path_is_below(path, p->bind[i].dst)
+				   : at && strcmp(p->bind[i].dst, WORK) == 0)
+			return true;
+	if (path[0] != '/')
+		return at && strcmp(p->chdir, WORK) != 0;
+	fd = tree < 0 ? tree : sys_openat2(tree, path, O_PATH, RESOLVE_IN_ROOT);
+	return fd >= 0;
+}
+
 static bool is_script(const char *path)
 {
 	size_t n = strlen(path);
 
 	/* a colon would end the bind's source */
-	return path[0] != '/' && n > 3 && strcmp(path + n - 3, ".py") == 0 &&
+	return n > 3 && strcmp(path + n - 3, ".py") == 0 &&
 	       !strchr(basename(path), ':') && is_file(path);
 }
 
-/* Could the jail have a file of its own there? */
-static bool is_shown(const struct plan *p)
-{
-	for (size_t i = 0; i < p->bind_count; i++)
-		if (strcmp(p->bind[i].dst, WORK) == 0)
-			return true;
-	return strcmp(p->chdir, WORK) != 0;
-}
-
-int plan_take_script(struct plan *p, struct err *e)
+int plan_take_script(struct plan *p, const char *root, struct err *e)
 {
 	static char python[] = "/bin/python3";
-	size_t at = strcmp(basename(p->argv[0]), "python3") == 0 && !is_shown(p);
+	size_t at = strcmp(basename(p->argv[0]), "python3") == 0;
 	char path[PATH_MAX], *spec, **words;
 	size_t count = 0;
 
-	if (!p->argv[at] || !is_script(p->argv[at]))
+	if (!p->argv[at] || !is_script(p->argv[at]) || is_inside(p, root, at))
 		return 0;
 	if (!realpath(p->argv[at], path))
 		return err_set(e, errno, "%.200s", p->argv[at]);
