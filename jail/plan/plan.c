@@ -126,6 +126,14 @@ int plan_complete(struct plan *p, struct err *e)
 			e, EINVAL,
 			"cpu-time: cannot be reached within wall-time at this number of cpus: lower cpu-time or raise wall-time or cpus");
 
+	for (size_t i = 0; p->out && i < p->bind_count; i++)
+		if (path_is_below("/work/out", p->bind[i].dst) ||
+		    path_is_below(p->bind[i].dst, "/work/out"))
+			return err_say(
+				e, EINVAL,
+				"out: --bind to %.200s would be in place of what is copied from /work/out",
+				p->bind[i].dst);
+
 	int r = plan_complete_deterministic(p, e);
 
 	return r < 0 ? r : plan_check_calls(p, e);

@@ -39,6 +39,7 @@ enum limit {
 	LIMIT_WORK_BYTES,
 	LIMIT_INODES,
 	LIMIT_OUTPUT_BYTES,
+	LIMIT_OUT_BYTES,
 	LIMIT_SEED,
 	LIMIT_TOTAL_MEMORY_BYTES, /* of all jails together */
 	LIMIT_TOTAL_PIDS,
@@ -98,9 +99,11 @@ struct plan {
 	const char *rootfs; /* a name of a shipped tree, or a folder's path */
 	const char *chdir;
 	const char *hostname;
-	const char *report;    /* path, or an fd's number; NULL for none */
-	enum plan_answer cold; /* sessions are executed, not cloned */
-	const char *preload;   /* modules of a session's interpreter, NULL for none */
+	const char *report; /* path, or an fd's number; NULL for none */
+	const char *out;    /* folder for what is in /work/out at the end, or NULL */
+	enum plan_answer out_hidden; /* names that begin with a dot, too */
+	enum plan_answer cold;       /* sessions are executed, not cloned */
+	const char *preload; /* modules of a session's interpreter, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;
 	enum plan_proc proc;

@@ -77,6 +77,8 @@ static int check_plan(const struct plan *p, struct err *e)
 			p->argv[0]);
 	if (p->report)
 		return refuse_option("report", "is for run: OPENED and DONE have it", e);
+	if (p->out)
+		return refuse_option("out", "is for run: a client asks for files", e);
 	if (p->capture != CAPTURE_NO)
 		return refuse_option("capture", "is for run: output goes to the client",
 				     e);

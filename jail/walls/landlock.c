@@ -178,20 +178,24 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 	return r < 0 ? r : restrict_self(ruleset, e);
 }
 
-int landlock_close(int abi, int readable, struct err *e)
+int landlock_close(int abi, int readable, int writable, struct err *e)
 {
 	const struct ruleset_attr attr = know(abi);
 	cleanup_fd int ruleset = create(&attr, abi, e), root = -1;
 	int r = ruleset < 0 ? ruleset : 0;
 
-	if (r == 0 && readable >= 0) {
+	if (r == 0 && readable >= 0)
 		r = add_rule(ruleset, readable,
 			     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
-		if (r < 0)
-			(void)err_set(e, -r, "landlock: allow a folder");
-	}
-	if (r == 0)
-		r = restrict_self(ruleset, e);
+	if (r == 0 && writable >= 0)
+		r = add_rule(ruleset, writable,
+			     LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE |
+				     LANDLOCK_ACCESS_FS_MAKE_REG |
+				     LANDLOCK_ACCESS_FS_MAKE_DIR |
+				     LANDLOCK_ACCESS_FS_REMOVE_FILE);
+	if (r < 0)
+		return ruleset < 0 ? r : err_set(e, -r, "landlock: allow a folder");
+	r = restrict_self(ruleset, e);
 	if (r < 0)
 		return r;
 	root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

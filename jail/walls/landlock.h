@@ -41,13 +41,14 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e);
  * holds
  * @abi:	1 or more
  * @readable:	Folder below which files may be read all the same, or -1
+ * @writable:	Folder below which files and folders may be made and files removed, or -1
  *
  * No TCP either, and no signal or abstract socket to processes outside, as far as the ABI
  * knows them. What is open stays as it is. no_new_privs must be set.
  *
  * Return: 0, or -errno; -EPERM where the root directory can still be read
  */
-int landlock_close(int abi, int readable, struct err *e);
+int landlock_close(int abi, int readable, int writable, struct err *e);
 
 /**
  * landlock_try() - Have Landlock refuse something to the calling thread

@@ -31,7 +31,10 @@ static int confine_files(const struct confine *c, struct err *e)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(e, errno, "confine: no_new_privs");
-	r = c->landlock_abi ? landlock_close(c->landlock_abi, c->root, e) : 0;
+	r = c->landlock_abi ? landlock_close(c->landlock_abi,
+					     c->folders ? c->folders[0] : c->root,
+					     c->folders ? c->folders[1] : -1, e)
+			    : 0;
 	if (r == 0 && c->root >= 0 && (fchdir(c->root) < 0 || chroot(".") < 0))
 		return err_set(e, errno, "confine: change the root directory");
 	return r;

@@ -12,6 +12,8 @@
  *   output        captured stdout and stderr: bytes written and left out, the text before
  *                 and behind those; null for a stream, or for both, that was passed
  *                 through
+ *   out           what --out copied: files, folders, bytes; error, why not all could be
+ *		   written; left_out, how many by reason. null where nothing was copied
  *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
  *                 a limit of swap, where there is neither swap nor a file for the limit
  *   shut          names of calls that the filter refuses only because of what lacks: a
@@ -40,6 +42,7 @@
  *		   above
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,6 +51,7 @@
 #include "init/io.h"
 #include "jail/base/json.h"
 #include "jail/base/sha256.h"
+#include "jail/launch/cgroup/cgroup_limit.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
@@ -109,6 +113,22 @@ static void write_usage(FILE *out, const struct outcome *o)
 	write_full(out, o);
 }
 
+static void write_copied(FILE *out, const struct outcome *o)
+{
+	if (!o->copied) {
+		(void)fputs("null", out);
+		return;
+	}
+	(void)fprintf(out, "{\"files\":%u,\"folders\":%u,\"bytes\":%" PRIu64,
+		      o->out.files, o->out.folders, o->out.bytes);
+	json_after(",\"error\":", o->out.errnum ? strerror(o->out.errnum) : NULL, out);
+	(void)fputs(",\"left_out\":{", out);
+	for (size_t i = 0; i < COPY_LEFT_COUNT; i++)
+		(void)fprintf(out, "%s\"%s\":%u", i ? "," : "", copy_words[i].key,
+			      o->out.left[i]);
+	(void)fputs("}}", out);
+}
+
 /* of exactly what explain prints for the same options; no memory, no digest */
 static const char *digest_plan(const struct plan *p)
 {
@@ -157,6 +177,26 @@ void report_digests(const struct plan *p, const struct tree *root, FILE *out)
 	report_tree(root, out);
 }
 
+static const char *const without_audit[] = {
+	"record of violations: not kept; refused calls fail with EPERM",
+	"--on-violation kill: refused calls fail with EPERM, and the jail goes on",
+};
+
+void report_not_enforced(const struct jail *jail, bool listened, FILE *out)
+{
+	bool cgroup = jail->limited || !jail->missing.errnum;
+	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
+	size_t missing = 0;
+
+	(void)fputs(",\"not_enforced\":[", out);
+	if (jail->plan)
+		missing = cgroup_limits_missing(
+			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);
+	for (size_t i = 0; !listened && i < audits; i++)
+		json_after(missing++ ? "," : "", without_audit[i], out);
+	(void)fputc(']', out);
+}
+
 void report_posture(const struct posture *p, const struct jail *jail, FILE *out)
 {
 	if (!p->json) {
@@ -183,6 +223,8 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	write_usage(out, o);
 	(void)fputs(",\"output\":", out);
 	capture_print(&o->capture, out);
+	(void)fputs(",\"out\":", out);
+	write_copied(out, o);
 	report_not_enforced(jail, o->listened || !o->started, out);
 	denied_print(o->refused.lacks, out);
 	(void)fputs(",\"cgroup_limits\":", out);

@@ -112,6 +112,8 @@ static const struct {
 	{ "io-max", "8:0 rbps=1M", { "", "/", "/ rbps", "/ rbps=0", "/ x=1", "rbps=1" } },
 	{ "quiet", "yes", { "on", "Yes", "" } },
 	{ "report", "out.json", { "", "x\n" } },
+	{ "out", "results", { "", "x\n" } },
+	{ "out-hidden", "yes", { "on", "Yes", "" } },
 	{ "lock-code", "no", { "maybe", "YES", "y", "" } },
 	{ "allow-syscall",
 	  "ioctl=0x5421",
