@@ -200,18 +200,20 @@ int plan_check_clock_start(const char *text, struct err *e);
  */
 int plan_complete_deterministic(struct plan *p, struct err *e);
 
+typedef int plan_find_root(const char *given, char *path, size_t size, struct err *e);
+
 /**
  * plan_take_script() - Where the program is a Python file of the host, run that
  *
  * A path that ends in ".py" and is a file there: it is bound, read-only, into /work, which
- * is where a program starts, and /bin/python3 runs it. A file that the jail has itself, in
- * its root tree or by a bind, goes before an absolute path, and behind "python3" before a
+ * is where a program starts, and /bin/python3 runs it. A file that the jail has itself,
+ * in its root tree or by a bind, goes before an absolute path, and behind "python3" before a
  * relative one.
- * @root:	The root tree's folder
+ * @find:	shipped_root(), of a later room
  *
  * Return: 0, also for every other program, or -errno
  */
-int plan_take_script(struct plan *p, const char *root, struct err *e);
+int plan_take_script(struct plan *p, plan_find_root *find, struct err *e);
 
 /** plan_is_on_host() - Is there a file of that path, or in the caller's PATH? */
 bool plan_is_on_host(const char *program);

@@ -27,10 +27,11 @@ static bool is_file(const char *path)
 
 /* Does the jail have a file of its own there, in its tree or by a bind? Of a relative path
  * behind python3: could it? As a program, such a path names nothing in a jail */
-static bool is_inside(const struct plan *p, const char *root, size_t at)
+static bool is_inside(const struct plan *p, plan_find_root *find, size_t at)
 {
 	const char *path = p->argv[at];
-	cleanup_fd int tree = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	char folder[PATH_MAX];
+	struct err e; /* where there is no such tree, the launch says so */
 
 	for (size_t i = 0; i < p->bind_count; i++)
 		if (path[0] == '/' ? path_is_below(path, p->bind[i].dst)
@@ -38,7 +39,12 @@ static bool is_inside(const struct plan *p, const char *root, size_t at)
 			return true;
 	if (path[0] != '/')
 		return at && strcmp(p->chdir, WORK) != 0;
-	fd = tree < 0 ? tree : sys_openat2(tree, path, O_PATH, RESOLVE_IN_ROOT);
+	if (find(p->rootfs, folder, sizeof(folder), &e) < 0)
+		return false;
+
+	cleanup_fd int tree = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = sys_openat2(tree, path, O_PATH, RESOLVE_IN_ROOT);
+
 	return fd >= 0;
 }
 
@@ -51,14 +57,14 @@ static bool is_script(const char *path)
 	       !strchr(basename(path), ':') && is_file(path);
 }
 
-int plan_take_script(struct plan *p, const char *root, struct err *e)
+int plan_take_script(struct plan *p, plan_find_root *find, struct err *e)
 {
 	static char python[] = "/bin/python3";
 	size_t at = strcmp(basename(p->argv[0]), "python3") == 0;
 	char path[PATH_MAX], *spec, **words;
 	size_t count = 0;
 
-	if (!p->argv[at] || !is_script(p->argv[at]) || is_inside(p, root, at))
+	if (!p->argv[at] || !is_script(p->argv[at]) || is_inside(p, find, at))
 		return 0;
 	if (!realpath(p->argv[at], path))
 		return err_set(e, errno, "%.200s", p->argv[at]);

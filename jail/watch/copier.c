@@ -51,8 +51,8 @@ static _Noreturn void run(const struct plan *p, int landlock_abi, int work, int 
 
 	(void)prctl(PR_SET_NAME, "stepjail-copier");
 	(void)umask(umask(0) | 022);
-	(void)close_range(0, 2, 0);
-	done.errnum = -confine_self(&confine, NULL, &e);
+	done.errnum =
+		close_range(0, 2, 0) < 0 ? errno : -confine_self(&confine, NULL, &e);
 	if (done.errnum == 0)
 		done.errnum = -copy_try(to);
 	/* end of file: there is nothing to copy */

@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -248,13 +247,9 @@ int command_run(char *const *argv, struct err *e)
 			"run: no program is given: stepjail run [options] -- program [args]");
 
 	bool on_host = plan_is_on_host(plan.argv[0]);
-	char root[PATH_MAX];
 	int report, out;
 
-	/* where there is no such tree, the launch says so */
-	if (shipped_root(plan.rootfs, root, sizeof(root), e) < 0)
-		root[0] = '\0';
-	r = plan_take_script(&plan, root, e);
+	r = plan_take_script(&plan, shipped_root, e);
 	if (r < 0)
 		return r;
 	r = report_open(plan.report, capture_print_max(&plan), &report, e);

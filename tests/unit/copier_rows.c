@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copier_rows.c - the copier's allow list, for test_init_filter_rows.c: the watcher's table
- * is in the same file
+ * copier_rows.c - the copier's allow list, for test_init_filter_rows.c: the watcher's
+ * table is in the same file
  */
 #define COPIER
 #define filter_rows copier_filter_rows
