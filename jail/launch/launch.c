@@ -111,8 +111,6 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 		return 0;
 	}
 	r = cgroup_place(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
-	if (r == 0 && !template)
-		r = cgroup_limit_total(j->cgroup.base, j->plan, e);
 	/* a keeper that cannot be started is no cgroup that is missing */
 	if (r == 0 && keeper_start(j->keeper, e) < 0)
 		return -e->errnum;

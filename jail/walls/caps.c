@@ -20,8 +20,6 @@
 
 static const cap_value_t template_caps[] = { CAP_SETUID, CAP_SETGID, CAP_SETFCAP };
 
-#define TEMPLATE_COUNT ((int)(COUNT(template_caps)))
-
 int caps_make(struct caps *caps, struct err *e)
 {
 	caps->none = cap_init();
@@ -56,7 +54,7 @@ int caps_keep_template(const struct caps *caps, struct err *e)
 {
 	if (cap_set_proc(caps->template) < 0)
 		return err_set(e, errno, "capabilities: drop all but a template's");
-	for (int i = 0; i < TEMPLATE_COUNT; i++)
+	for (size_t i = 0; i < COUNT(template_caps); i++)
 		if (cap_set_ambient(template_caps[i], CAP_SET) < 0)
 			return err_set(e, errno, "capabilities: keep %d through exec",
 				       template_caps[i]);

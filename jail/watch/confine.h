@@ -23,6 +23,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include <linux/landlock.h>
+
 #include "init/err.h"
 #include "init/filter.h"
 
@@ -35,9 +37,9 @@ struct confine {
 	int root; /* folder that becomes the root directory, and may be read: a procfs of
 		   * the jails' PID namespace, the one of procfs_use(); needs
 		   * CAP_SYS_CHROOT. -1: no path may be read */
-	const int *folders; /* two: below the first may be read, below the second made and
-			     * removed; NULL: neither */
-	int landlock_abi;   /* 0: the kernel has no Landlock */
+	const struct landlock_path_beneath_attr *rules; /* of Landlock, with root -1 */
+	size_t rule_count;
+	int landlock_abi;                 /* 0: the kernel has no Landlock */
 	const struct sock_filter *filter; /* NULL: none more than there are */
 	size_t filter_count;
 };

@@ -34,13 +34,21 @@ static uint64_t limit_ms(const struct plan *p)
 static _Noreturn void run(const struct plan *p, int landlock_abi, int work, int to,
 			  int socket)
 {
-	const int folders[] = { work, to }, keep[] = { work, to, socket };
+	const struct landlock_path_beneath_attr rules[] = {
+		{ LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR, work },
+		{ LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE |
+			  LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
+			  LANDLOCK_ACCESS_FS_REMOVE_FILE,
+		  to },
+	};
+	const int keep[] = { work, to, socket };
 	const struct confine confine = {
 		.capabilities = 1ULL << CAP_DAC_READ_SEARCH,
 		.keep = keep,
 		.keep_count = COUNT(keep),
 		.root = -1,
-		.folders = folders,
+		.rules = rules,
+		.rule_count = COUNT(rules),
 		.landlock_abi = landlock_abi,
 		.filter = filter_copier,
 		.filter_count = COUNT(filter_copier),

@@ -114,6 +114,8 @@ static const struct {
 	/* the posture: no program without it, as judge.c sees to */
 	{ "0", "prctl", " 0x15", ANY, BEFORE,
 	  "PR_GET_SECCOMP: the own filters are counted in status instead" },
+	{ "0", "getdents64", "*/out", ENOENT, BEFORE,
+	  "libc's readdir() takes this for the end: the folder of --out has been removed" },
 	{ "0", "getdents64", " /proc/N/fdinfo", ENOENT, BEFORE,
 	  "its end, to musl: so it is for a process that has ended, and 0 to 2 were "
 	  "seen" },

@@ -315,11 +315,14 @@ int __wrap_confine_self(const struct confine *c, struct confinement *told, struc
 	return r;
 }
 
-int __real_landlock_close(int abi, int readable, int writable, struct err *e);
-int __wrap_landlock_close(int abi, int readable, int writable, struct err *e);
-int __wrap_landlock_close(int abi, int readable, int writable, struct err *e)
+int __real_landlock_close(int abi, const struct landlock_path_beneath_attr *rules,
+			  size_t count, struct err *e);
+int __wrap_landlock_close(int abi, const struct landlock_path_beneath_attr *rules,
+			  size_t count, struct err *e);
+int __wrap_landlock_close(int abi, const struct landlock_path_beneath_attr *rules,
+			  size_t count, struct err *e)
 {
-	return lacks("landlock") ? 0 : __real_landlock_close(abi, readable, writable, e);
+	return lacks("landlock") ? 0 : __real_landlock_close(abi, rules, count, e);
 }
 
 int __real_setresuid(uid_t a, uid_t b, uid_t c);
