@@ -16,7 +16,7 @@
 #include "jail/plan/plan.h"
 #include "jail/launch/posture.h"
 #include "jail/watch/cgroup_usage.h"
-#include "jail/watch/tmpfs_usage.h"
+#include "jail/out/tmpfs_usage.h"
 #include "jail/watch/violation.h"
 #include "jail/watch/capture.h"
 #include "jail/launch/keeper.h"

@@ -51,7 +51,6 @@
 #include "init/io.h"
 #include "jail/base/json.h"
 #include "jail/base/sha256.h"
-#include "jail/launch/cgroup/cgroup_limit.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
@@ -175,26 +174,6 @@ void report_digests(const struct plan *p, const struct tree *root, FILE *out)
 			      (const uint8_t *)*word);
 	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
 	report_tree(root, out);
-}
-
-static const char *const without_audit[] = {
-	"record of violations: not kept; refused calls fail with EPERM",
-	"--on-violation kill: refused calls fail with EPERM, and the jail goes on",
-};
-
-void report_not_enforced(const struct jail *jail, bool listened, FILE *out)
-{
-	bool cgroup = jail->limited || !jail->missing.errnum;
-	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
-	size_t missing = 0;
-
-	(void)fputs(",\"not_enforced\":[", out);
-	if (jail->plan)
-		missing = cgroup_limits_missing(
-			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);
-	for (size_t i = 0; !listened && i < audits; i++)
-		json_after(missing++ ? "," : "", without_audit[i], out);
-	(void)fputc(']', out);
 }
 
 void report_posture(const struct posture *p, const struct jail *jail, FILE *out)

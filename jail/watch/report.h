@@ -60,7 +60,7 @@ void report_digests(const struct plan *p, const struct tree *root, FILE *out);
 
 /**
  * report_not_enforced() - Write the member "not_enforced", an array of the walls that
- * --allow-missing left out, with what stands in for each
+ * --allow-missing left out, with what stands in for each; in not_enforced.c
  * @listened:	stepjail has the listener for violations, or is not known to lack it
  *
  * A wall that --allow-missing names, and that was there all the same, is not listed.

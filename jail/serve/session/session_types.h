@@ -16,7 +16,7 @@
 #include "jail/serve/rules/states.h"
 #include "jail/watch/outcome.h"
 #include "jail/serve/session/walk.h"
-#include "jail/watch/tmpfs_usage.h"
+#include "jail/out/tmpfs_usage.h"
 #include "jail/watch/violation.h"
 
 #define OUT_TAIL_BYTES 4096
