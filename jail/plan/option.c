@@ -246,7 +246,7 @@ const struct option_row option_rows[] = {
 	  "bytes kept of each captured stream, half from its start and half from its end",
 	  NUMBER(LIMIT_OUTPUT_BYTES, VALUE_SIZE, K, 16 * M, 64 * K, false) },
 	{ "quiet", "no|yes",
-	  "do not say what is not enforced, which limit ended the run, or what was refused",
+	  "do not say what is not enforced, which limit ended the run, what --out copied, or what was refused",
 	  ANSWER(quiet) },
 	{ "report", "FILE|FD",
 	  "write a JSON report of the run to a file, to the open fd number FD, or to stdout (-)",

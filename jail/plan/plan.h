@@ -110,7 +110,8 @@ struct plan {
 	enum plan_lock lock_code;
 	enum plan_violation on_violation;
 	enum plan_answer learn;
-	enum plan_answer quiet; /* no warnings, nothing about limits and refused calls */
+	enum plan_answer
+		quiet; /* no warnings, nothing about limits, --out and refused calls */
 	enum plan_answer oom_group; /* out of memory, all processes end */
 	const char *cpuset;         /* list of CPUs, NULL for all */
 	struct plan_io io[PLAN_IO_MAX];

@@ -25,8 +25,8 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Does the jail have a file of its own there, in its tree or by a bind? Of a relative path
- * behind python3: could it? As a program, such a path names nothing in a jail */
+/* Does the jail have a file of its own there, in its tree or by a bind? Of a relative
+ * path behind python3: could it? As a program, such a path names nothing in a jail */
 static bool is_inside(const struct plan *p, plan_find_root *find, size_t at)
 {
 	const char *path = p->argv[at];
@@ -61,21 +61,21 @@ int plan_take_script(struct plan *p, plan_find_root *find, struct err *e)
 {
 	static char python[] = "/bin/python3";
 	size_t at = strcmp(basename(p->argv[0]), "python3") == 0;
+	const char *given = p->argv[at];
 	char path[PATH_MAX], *spec, **words;
 	size_t count = 0;
 
-	if (!p->argv[at] || !is_script(p->argv[at]) || is_inside(p, find, at))
+	if (!given || !is_script(given) || is_inside(p, find, at))
 		return 0;
-	if (!realpath(p->argv[at], path))
-		return err_set(e, errno, "%.200s", p->argv[at]);
+	if (!realpath(given, path))
+		return err_set(e, errno, "%.200s", given);
 	while (p->argv[count])
 		count++;
 	/* for the rest of the process, as the plan is */
 	words = calloc(count + 2, sizeof(*words));
-	if (!words ||
-	    asprintf(&spec, "%s:" WORK "/%s", path, basename(p->argv[at])) < 0) {
+	if (!words || asprintf(&spec, "%s:" WORK "/%s", path, basename(given)) < 0) {
 		free(words);
-		return err_set(e, ENOMEM, "%.200s", p->argv[at]);
+		return err_set(e, ENOMEM, "%.200s", given);
 	}
 	words[0] = at ? p->argv[0] : python;
 	words[1] = strrchr(spec, ':') + 1;
