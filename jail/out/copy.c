@@ -15,7 +15,6 @@
 #include "jail/base/clock.h"
 #include "jail/base/folder.h"
 #include "jail/base/json.h"
-#include "jail/base/sys.h"
 #include "jail/out/copy.h"
 
 /* a file's name until it is whole; what the jail has of this name is left out */
@@ -74,11 +73,12 @@ static bool is_seen(const char *name)
 	return true;
 }
 
-/* no link is followed, and no mount entered */
-static int open_in(int folder, const char *name, uint64_t flags)
+/* @name: of one part, so that no link is followed */
+static int open_in(int folder, const char *name, int flags)
 {
-	return sys_openat2(folder, name, flags | O_NOFOLLOW,
-			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+	return fd < 0 ? -errno : fd;
 }
 
 /* @errnum: why the caller's folder did not take it, or 0. Return: 0, or -errno where

@@ -28,11 +28,11 @@ const struct filter_row filter_rows[] = {
 #include "jail/watch/confined_syscalls.h"
 
 #ifdef COPIER
-	{ "openat2", ALWAYS, 0, 0, "files and folders, of /work/out and of the copy" },
+	{ "openat", ARG_CLEAR, 3, 07111, "files and folders, none made to be executed" },
 	{ "getdents64", ALWAYS, 0, 0, "names in a folder" },
 	{ "fcntl", ARG_EQ, 1, F_SETFD, "close-on-exec, of a list" },
 	{ "newfstatat", ALWAYS, 0, 0, "file, folder or neither?" },
-	{ "mkdirat", ALWAYS, 0, 0, "a folder of the copy" },
+	{ "mkdirat", ARG_CLEAR, 2, 07000, "a folder of the copy" },
 	{ "renameat2", ALWAYS, 0, 0, "a file that is whole gets its name" },
 	{ "linkat", ALWAYS, 0, 0, "the same, where the file system knows no flags" },
 	{ "unlinkat", ALWAYS, 0, 0, "a file that is not whole is removed" },
