@@ -217,7 +217,8 @@ static int walk(const struct place *at, DIR *list)
 		else
 			r = copy_file(at, name);
 	}
-	return r;
+	/* the rest of a list that cannot be read on */
+	return r == 0 && errno ? leave_out(at, COPY_CLOSED, 0) : r;
 }
 
 int copy_try(int to)

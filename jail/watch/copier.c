@@ -94,7 +94,7 @@ static int hear(int socket, int stop, uint64_t wait_ms, struct copied *done)
 
 int copier_start(const struct jail *j, int work, int to, int *socket, struct err *e)
 {
-	struct copied first;
+	struct copied first = { 0 };
 	int ends[2], r;
 	pid_t pid;
 
