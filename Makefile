@@ -37,7 +37,7 @@ AGENT_C := $(wildcard agent/*.c agent/*/*.c)
 SCRIPTS := stepjail-batch stepjail-mcp
 AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
 include tests/escape/rules.mk
-GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
+GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_copier.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
 
 all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-oci $(B)/stepjail-agent $(SCRIPTS:%=$(B)/%) $(SCRIPTS:%=$(B)/%.1) $(B)/stepjail-escape $(B)/stepjail.1 ## build the programs
 
@@ -59,7 +59,8 @@ $(B)/gen/kernel/linux: | $(B)/packages
 	ln -sfn /usr/include/$$(gcc -print-multiarch)/asm $(@D)/
 $(B)/gen/mkfilter_program: jail/plan/syscalls.c jail/plan/refused.c
 $(B)/gen/mkfilter_init: init/syscalls.c
-$(B)/gen/mkfilter_watcher: jail/watch/syscalls.c jail/watch/confined_syscalls.h
+$(B)/gen/mkfilter_copier: C += -DCOPIER
+$(B)/gen/mkfilter_watcher $(B)/gen/mkfilter_copier: jail/watch/syscalls.c jail/watch/confined_syscalls.h
 $(B)/gen/mkfilter_measurer: C += -DMEASURER
 $(B)/gen/mkfilter_supervisor $(B)/gen/mkfilter_measurer: jail/serve/syscalls.c jail/watch/confined_syscalls.h
 $(B)/gen/mkfilter_%: init/mkfilter.c init/filter.h | $(B)/packages

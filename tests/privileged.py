@@ -24,6 +24,7 @@ WATCHER = "the launcher once it is a watcher: run_confine() comes before, in run
 # a launch that fails is reported with rights: no program has run in its jail
 LATE = "behind the watcher's loop, so confined if a program has run"
 # from here on it reads what jails and the client say, confined
+COPIER = "the process that copies for --out, which has given up its rights"
 SUPERVISOR = "the supervisor, which has given up its rights"
 CUT = {
     "check.command_check": OTHER, "explain.command_explain": OTHER,
@@ -34,6 +35,8 @@ CUT = {
     "capture.capture_deliver": LATE, "outcome.outcome_judge": LATE,
     "report.report_write": LATE, "violation.violation_tell": WATCHER,
     "tell.run_tell": LATE,
+    "copy.copy_try": COPIER, "copy.copy_run": COPIER,
+    "copier.copier_collect": WATCHER,
 }
 SECTION = r"\.(text|rodata|bss|data(?:\.rel)?(?:\.ro)?(?:\.local)?)\.(.+)"
 

@@ -49,8 +49,8 @@ static int parse(const char *text, const struct unit *units, size_t places,
 	size_t whole = strspn(text, DIGITS);
 	const char *unit = text + whole;
 	size_t part = *unit == '.' ? strspn(unit + 1, DIGITS) : 0;
-	uint64_t product, number = 0,
-			  scale = 1; /* what the digits behind the point are parts of */
+	uint64_t number = 0,
+		 scale = 1; /* what the digits behind the point are parts of */
 
 	if (!whole || part > places || (*unit == '.' && !part))
 		return -EINVAL;
@@ -65,11 +65,14 @@ static int parse(const char *text, const struct unit *units, size_t places,
 	}
 	while (units->name && strcmp(unit, units->name) != 0)
 		units++;
-	if (!units->name || units->worth % scale)
+
+	unsigned __int128 product = (unsigned __int128)number * units->worth;
+
+	if (!units->name || product % scale)
 		return -EINVAL;
-	if (__builtin_mul_overflow(number, units->worth / scale, &product))
+	if (product / scale > UINT64_MAX)
 		return -ERANGE;
-	*value = product;
+	*value = (uint64_t)(product / scale);
 	return 0;
 }
 
@@ -85,7 +88,7 @@ int units_parse_time(const char *text, uint64_t *ms)
 		{ "h", 3600000 }, { "d", 86400000 }, { NULL, 0 },
 	};
 
-	return parse(text, times, 3, ms);
+	return parse(text, times, 6, ms);
 }
 
 int units_parse_size(const char *text, uint64_t *bytes)
@@ -95,16 +98,16 @@ int units_parse_size(const char *text, uint64_t *bytes)
 		{ "G", 1ULL << 30 }, { "T", 1ULL << 40 }, { NULL, 0 },
 	};
 
-	return parse(text, sizes, 0, bytes);
+	return parse(text, sizes, 6, bytes);
 }
 
 int units_parse_money(const char *text, uint64_t *pico)
 {
 	static const struct unit dollars[] = { { "", DOLLAR }, { NULL, 0 } };
 
-	if (parse(text, dollars, 12, pico) < 0 || *pico > (uint64_t)1000000 * DOLLAR)
-		return -EINVAL;
-	return *pico ? 0 : -EINVAL;
+	int r = parse(text, dollars, 12, pico);
+
+	return r == 0 && *pico && *pico <= (uint64_t)1000000 * DOLLAR ? 0 : -EINVAL;
 }
 
 struct said units_say_count(uint64_t n)

@@ -15,9 +15,9 @@ static const struct {
 	struct said (*say)(uint64_t value);
 } numbers[] = {
 	[OPT_COUNT] = { units_parse_count, "a whole number", units_say_count },
-	[OPT_TIME] = { units_parse_time, "a time such as 500ms, 60s, 10m or 2h",
+	[OPT_TIME] = { units_parse_time, "a time of whole ms such as 500ms, 1.5s or 2h",
 		       units_say_time },
-	[OPT_SIZE] = { units_parse_size, "a size such as 64K or 1M", units_say_size },
+	[OPT_SIZE] = { units_parse_size, "a size such as 64K or 1.5G", units_say_size },
 	[OPT_MONEY] = { units_parse_money,
 			"an amount of dollars such as 5 or 0.25, of 1000000 at the most",
 			units_say_money },

@@ -24,3 +24,10 @@ bool path_is_clean(const char *path)
 	}
 	return true;
 }
+
+bool path_is_below(const char *path, const char *top)
+{
+	size_t n = strlen(top);
+
+	return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}

@@ -11,3 +11,6 @@
  * part in it?
  */
 bool path_is_clean(const char *path);
+
+/** path_is_below() - Is a path @top, or in it? Both as they are written */
+bool path_is_below(const char *path, const char *top);

@@ -99,7 +99,7 @@ int probe_jail(const struct plan *p, struct err *e)
 	int r;
 
 	plan.argv = words;
-	r = run_plan(&plan, -1, &j, e);
+	r = run_plan(&plan, -1, -1, &j, e);
 	if (r < 0)
 		return r;
 	/* "not found" is the answer of a jail that was made */

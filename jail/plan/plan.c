@@ -32,13 +32,6 @@ void plan_init(struct plan *p)
 		p->env[p->env_count++] = default_env[i];
 }
 
-static bool is_at_or_below(const char *path, const char *top)
-{
-	size_t n = strlen(top);
-
-	return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 static int check_destination(const char *dst, struct err *e)
 {
 	if (!path_is_clean(dst))
@@ -50,7 +43,7 @@ static int check_destination(const char *dst, struct err *e)
 		return err_say(e, EINVAL,
 			       "bind: '/' is the root tree itself: use --rootfs DIR");
 	for (size_t i = 0; i < COUNT(reserved); i++)
-		if (is_at_or_below(dst, reserved[i]))
+		if (path_is_below(dst, reserved[i]))
 			return err_say(
 				e, EINVAL,
 				"bind: %s belongs to the jail: choose a destination outside of it",
@@ -128,6 +121,14 @@ int plan_complete(struct plan *p, struct err *e)
 		return err_say(
 			e, EINVAL,
 			"cpu-time: cannot be reached within wall-time at this number of cpus: lower cpu-time or raise wall-time or cpus");
+
+	for (size_t i = 0; p->out && i < p->bind_count; i++)
+		if (path_is_below("/work/out", p->bind[i].dst) ||
+		    path_is_below(p->bind[i].dst, "/work/out"))
+			return err_say(
+				e, EINVAL,
+				"out: --bind to %.200s would be in place of what is copied from /work/out",
+				p->bind[i].dst);
 
 	int r = plan_complete_deterministic(p, e);
 

@@ -38,6 +38,7 @@ enum limit {
 	LIMIT_WORK_BYTES,
 	LIMIT_INODES,
 	LIMIT_OUTPUT_BYTES,
+	LIMIT_OUT_BYTES,
 	LIMIT_SEED,
 	LIMIT_TOTAL_MEMORY_BYTES, /* of all jails together */
 	LIMIT_TOTAL_PIDS,
@@ -98,10 +99,12 @@ struct plan {
 	const char *rootfs; /* a name of a shipped tree, or a folder's path */
 	const char *chdir;
 	const char *hostname;
-	const char *report;    /* path, or an fd's number; NULL for none */
-	const char *hold;      /* two fds' numbers, NULL for none */
-	enum plan_answer cold; /* sessions are executed, not cloned */
-	const char *preload;   /* modules of a session's interpreter, NULL for none */
+	const char *report; /* path, or an fd's number; NULL for none */
+	const char *hold;   /* two fds' numbers, NULL for none */
+	const char *out;    /* folder for what is in /work/out at the end, or NULL */
+	enum plan_answer out_hidden; /* names that begin with a dot, too */
+	enum plan_answer cold;       /* sessions are executed, not cloned */
+	const char *preload; /* modules of a session's interpreter, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;
 	enum plan_net_namespace net_namespace;
@@ -109,7 +112,8 @@ struct plan {
 	enum plan_lock lock_code;
 	enum plan_violation on_violation;
 	enum plan_answer learn;
-	enum plan_answer quiet; /* no warnings, nothing about limits and refused calls */
+	enum plan_answer
+		quiet; /* no warnings, nothing about limits, --out and refused calls */
 	enum plan_answer oom_group; /* out of memory, all processes end */
 	const char *cpuset;         /* list of CPUs, NULL for all */
 	struct plan_io io[PLAN_IO_MAX];
@@ -209,17 +213,20 @@ int plan_check_clock_start(const char *text, struct err *e);
  */
 int plan_complete_deterministic(struct plan *p, struct err *e);
 
+typedef int plan_find_root(const char *given, char *path, size_t size, struct err *e);
+
 /**
  * plan_take_script() - Where the program is a Python file of the host, run that
  *
- * A relative path that ends in ".py" and is a file there: it is bound, read-only, into
- * /work, which is where a program starts, and /bin/python3 runs it. Such a path names
- * nothing in a jail that has just begun. Behind "python3" as the program, it is taken for
- * the host's as well, unless a bind puts files of its own there.
+ * A path that ends in ".py" and is a file there: it is bound, read-only, into /work, which
+ * is where a program starts, and /bin/python3 runs it. A file that the jail has itself,
+ * in its root tree or by a bind, goes before an absolute path, and behind "python3" before a
+ * relative one.
+ * @find:	shipped_root(), of a later room
  *
  * Return: 0, also for every other program, or -errno
  */
-int plan_take_script(struct plan *p, struct err *e);
+int plan_take_script(struct plan *p, plan_find_root *find, struct err *e);
 
 /** plan_is_on_host() - Is there a file of that path, or in the caller's PATH? */
 bool plan_is_on_host(const char *program);

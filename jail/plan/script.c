@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "init/io.h"
+#include "jail/base/path.h"
+#include "jail/base/sys.h"
 #include "jail/plan/plan.h"
 
 #define WORK "/work"
@@ -20,43 +23,57 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Does the jail have a file of its own there, in its tree or by a bind? Of a relative
+ * path behind python3: could it? As a program, such a path names nothing in a jail */
+static bool is_inside(const struct plan *p, plan_find_root *find, size_t at)
+{
+	const char *path = p->argv[at];
+	char folder[PATH_MAX];
+	struct err e; /* where there is no such tree, the launch says so */
+
+	for (size_t i = 0; i < p->bind_count; i++)
+		if (path[0] == '/' ? path_is_below(path, p->bind[i].dst)
+				   : at && strcmp(p->bind[i].dst, WORK) == 0)
+			return true;
+	if (path[0] != '/')
+		return at && strcmp(p->chdir, WORK) != 0;
+	if (find(p->rootfs, folder, sizeof(folder), &e) < 0)
+		return false;
+
+	cleanup_fd int tree = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = sys_openat2(tree, path, O_PATH, RESOLVE_IN_ROOT);
+
+	return fd >= 0;
+}
+
 static bool is_script(const char *path)
 {
 	size_t n = strlen(path);
 
 	/* a colon would end the bind's source */
-	return path[0] != '/' && n > 3 && strcmp(path + n - 3, ".py") == 0 &&
+	return n > 3 && strcmp(path + n - 3, ".py") == 0 &&
 	       !strchr(basename(path), ':') && is_file(path);
 }
 
-/* Could the jail have a file of its own there? */
-static bool is_shown(const struct plan *p)
-{
-	for (size_t i = 0; i < p->bind_count; i++)
-		if (strcmp(p->bind[i].dst, WORK) == 0)
-			return true;
-	return strcmp(p->chdir, WORK) != 0;
-}
-
-int plan_take_script(struct plan *p, struct err *e)
+int plan_take_script(struct plan *p, plan_find_root *find, struct err *e)
 {
 	static char python[] = "/bin/python3";
-	size_t at = strcmp(basename(p->argv[0]), "python3") == 0 && !is_shown(p);
+	size_t at = strcmp(basename(p->argv[0]), "python3") == 0;
+	const char *given = p->argv[at];
 	char path[PATH_MAX], *spec, **words;
 	size_t count = 0;
 
-	if (!p->argv[at] || !is_script(p->argv[at]))
+	if (!given || !is_script(given) || is_inside(p, find, at))
 		return 0;
-	if (!realpath(p->argv[at], path))
-		return err_set(e, errno, "%.200s", p->argv[at]);
+	if (!realpath(given, path))
+		return err_set(e, errno, "%.200s", given);
 	while (p->argv[count])
 		count++;
 	/* for the rest of the process, as the plan is */
 	words = calloc(count + 2, sizeof(*words));
-	if (!words ||
-	    asprintf(&spec, "%s:" WORK "/%s", path, basename(p->argv[at])) < 0) {
+	if (!words || asprintf(&spec, "%s:" WORK "/%s", path, basename(given)) < 0) {
 		free(words);
-		return err_set(e, ENOMEM, "%.200s", p->argv[at]);
+		return err_set(e, ENOMEM, "%.200s", given);
 	}
 	words[0] = at ? p->argv[0] : python;
 	words[1] = strrchr(spec, ':') + 1;

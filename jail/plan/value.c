@@ -26,18 +26,18 @@ static const struct unit {
 };
 
 static const char *const forms[] = {
-	[VALUE_SIZE] = "a size such as 65536, 64K, 256M or 1.5G",
-	[VALUE_TIME] = "a time such as 250ms, 2s, 10m or 1h",
+	[VALUE_SIZE] = "a size such as 65536, 64K, 256M or 1.5G, of whole bytes",
+	[VALUE_TIME] = "a time such as 250ms, 1.5s, 10m or 1h, of whole milliseconds",
 	[VALUE_COUNT] = "a whole number",
-	[VALUE_CPUS] = "a number of CPUs such as 2 or 0.25",
+	[VALUE_CPUS] = "a number of CPUs such as 2 or 0.25, of whole thousandths",
 };
 
 static const char digits[] = "0123456789";
 
-/* digits, and up to three more behind a point: the number in thousandths */
-static int parse_thousandths(const char *text, char **end, unsigned __int128 *out)
+/* digits, and up to six more behind a point: the number in millionths */
+static int parse_millionths(const char *text, char **end, unsigned __int128 *out)
 {
-	unsigned int thousandths = 0;
+	unsigned int millionths = 0;
 
 	/* no sign and no blank, which strtoull(3) would take */
 	if (!strspn(text, digits))
@@ -49,14 +49,14 @@ static int parse_thousandths(const char *text, char **end, unsigned __int128 *ou
 	if (**end == '.') {
 		size_t n = strspn(*end + 1, digits);
 
-		if (n == 0 || n > 3)
+		if (n == 0 || n > 6)
 			return -EINVAL;
-		for (size_t i = 1; i <= 3; i++)
-			thousandths = thousandths * 10 +
-				      (i <= n ? (unsigned int)((*end)[i] - '0') : 0);
+		for (size_t i = 1; i <= 6; i++)
+			millionths = millionths * 10 +
+				     (i <= n ? (unsigned int)((*end)[i] - '0') : 0);
 		*end += 1 + n;
 	}
-	*out = *out * 1000 + thousandths;
+	*out = *out * 1000000 + millionths;
 	return 0;
 }
 
@@ -75,21 +75,21 @@ int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct 
 {
 	char *end;
 	unsigned __int128 n = 0, scale = 0;
-	int r = parse_thousandths(text, &end, &n);
+	int r = parse_millionths(text, &end, &n);
 
 	if (r == -ERANGE)
 		return err_say(e, ERANGE, "'%s' is too large", text);
 	for (size_t i = 0; r == 0 && i < COUNT(units); i++)
 		if (units[i].kind == kind && is_unit(&units[i], end))
 			scale = units[i].worth;
-	/* 75 bits times 41: this cannot overflow */
+	/* 84 bits times 41: this cannot overflow */
 	n *= scale;
-	if (scale == 0 || n % 1000)
+	if (scale == 0 || n % 1000000)
 		return err_say(e, EINVAL, "'%s' is not %s", text, forms[kind]);
 	/* UINT64_MAX itself stands for "no limit" */
-	if (n / 1000 >= UINT64_MAX)
+	if (n / 1000000 >= UINT64_MAX)
 		return err_say(e, ERANGE, "'%s' is too large", text);
-	*value = (uint64_t)(n / 1000);
+	*value = (uint64_t)(n / 1000000);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ enum value_kind {
 /**
  * value_parse() - Read a number with its unit
  * @kind:	What the number counts, and so its units
- * @text:	Digits, at most three of them behind a point, and a unit; no blank, no
+ * @text:	Digits, at most six of them behind a point, and a unit; no blank, no
  *		sign
  * @value:	In the kind's smallest unit
  * @e:		Says what is wrong with the text; the caller adds the option's name

@@ -58,6 +58,7 @@ static int check_plan(const struct plan *p, struct err *e)
 	} refused[] = {
 		{ p->report, "report", "is for run: OPENED and DONE have it" },
 		{ p->hold, "hold", "is for run" },
+		{ p->out, "out", "is for run: a client asks for files" },
 		{ p->capture, "capture", "is for run: output goes to the client" },
 		{ p->learn, "learn", "is for run" },
 		{ p->oom_group, "oom-group",

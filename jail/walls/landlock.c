@@ -11,8 +11,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-#include <linux/landlock.h>
-
 #include "init/io.h"
 #include "jail/walls/landlock.h"
 #include "jail/walls/places.h"
@@ -170,20 +168,18 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 	return r < 0 ? r : restrict_self(ruleset, e);
 }
 
-int landlock_close(int abi, int readable, struct err *e)
+int landlock_close(int abi, const struct landlock_path_beneath_attr *rules, size_t count,
+		   struct err *e)
 {
 	const struct ruleset_attr attr = know(abi);
 	cleanup_fd int ruleset = create(&attr, abi, e), root = -1;
 	int r = ruleset < 0 ? ruleset : 0;
 
-	if (r == 0 && readable >= 0) {
-		r = add_rule(ruleset, readable,
-			     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
-		if (r < 0)
-			(void)err_set(e, -r, "landlock: allow a folder");
-	}
-	if (r == 0)
-		r = restrict_self(ruleset, e);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = add_rule(ruleset, rules[i].parent_fd, rules[i].allowed_access);
+	if (r < 0)
+		return ruleset < 0 ? r : err_set(e, -r, "landlock: allow a folder");
+	r = restrict_self(ruleset, e);
 	if (r < 0)
 		return r;
 	root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <linux/landlock.h>
+
 #include "jail/plan/plan.h"
 
 #define LANDLOCK_TRUNCATE (1ULL << 14)  /* LANDLOCK_ACCESS_FS_TRUNCATE, ABI 3 */
@@ -39,14 +41,15 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e);
  * landlock_close() - Confine the calling thread to no path at all, and try whether it
  * holds
  * @abi:	1 or more
- * @readable:	Folder below which files may be read all the same, or -1
+ * @rules:	What is allowed all the same, below folders
  *
  * No TCP either, and no signal or abstract socket to processes outside, as far as the ABI
  * knows them. What is open stays as it is. no_new_privs must be set.
  *
  * Return: 0, or -errno; -EPERM where the root directory can still be read
  */
-int landlock_close(int abi, int readable, struct err *e);
+int landlock_close(int abi, const struct landlock_path_beneath_attr *rules, size_t count,
+		   struct err *e);
 
 /**
  * landlock_try() - Have Landlock refuse something to the calling thread

@@ -146,6 +146,12 @@ static int make_writable(int root, const struct plan *p, struct err *e)
 				    0755, p->template ? 0 : PLAN_PROGRAM_ID };
 	cleanup_fd int own = mount_tmpfs(&work, MOUNT_WRITABLE, e);
 	int r = own < 0 ? own : mount_attach_beneath(own, root, "/work", e);
+
+	if (r == 0 && p->out &&
+	    (mkdirat(own, "out", 0755) < 0 ||
+	     fchownat(own, "out", PLAN_PROGRAM_ID, PLAN_PROGRAM_ID, 0) < 0))
+		r = err_set(e, errno, "mount: make /work/out");
+
 	cleanup_fd int fs = r < 0 ? r : mount_tmpfs(&tmp, MOUNT_WRITABLE, e);
 
 	if (fs < 0)

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <linux/landlock.h>
-
 #include "jail/walls/landlock.h"
 #include "jail/walls/mount_op.h"
 #include "jail/walls/places.h"

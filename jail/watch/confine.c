@@ -23,11 +23,16 @@
 
 static int confine_files(const struct confine *c, struct err *e)
 {
+	const struct landlock_path_beneath_attr sight = {
+		LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR, c->root
+	};
 	int r;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(e, errno, "confine: no_new_privs");
-	r = c->landlock_abi ? landlock_close(c->landlock_abi, c->root, e) : 0;
+	r = !c->landlock_abi ? 0
+	    : c->root < 0    ? landlock_close(c->landlock_abi, c->rules, c->rule_count, e)
+			     : landlock_close(c->landlock_abi, &sight, 1, e);
 	if (r == 0 && c->root >= 0 && (fchdir(c->root) < 0 || chroot(".") < 0))
 		return err_set(e, errno, "confine: change the root directory");
 	return r;

@@ -9,10 +9,10 @@
  *	ids            as root, an id of the reserved range that no other process has
  *	capabilities   none; no_new_privs; not dumpable
  *	fds            those that were named
- *	Landlock       no path at all, where the kernel has Landlock
+ *	Landlock       no path at all but those that were named, where the kernel has it
  *	seccomp        a table of calls: confined_syscalls.h, syscalls.c. None of them
  *	               takes a path, makes a process, sends a signal or makes
- *	               executable memory
+ *	               executable memory; those of a copier (copier.h) take paths
  *
  * What takes rights later on stays with the keeper (jail/launch/keeper.h).
  */
@@ -20,6 +20,8 @@
 
 #include <stdio.h>
 #include <sys/types.h>
+
+#include <linux/landlock.h>
 
 #include "init/err.h"
 #include "init/filter.h"
@@ -35,6 +37,8 @@ struct confine {
 	int root; /* folder that becomes the root directory, and may be read: a procfs of
 		   * the jails' PID namespace, the one of procfs_use(); needs
 		   * CAP_SYS_CHROOT. -1: no path may be read */
+	const struct landlock_path_beneath_attr *rules; /* of Landlock, with root -1 */
+	size_t rule_count;
 	int landlock_abi;                 /* 0: the kernel has no Landlock */
 	const struct sock_filter *filter; /* NULL: none more than there are */
 	size_t filter_count;

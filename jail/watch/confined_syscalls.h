@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confined_syscalls.h - what both confined processes may still do: the watcher of `run`
- * and the supervisor of `serve`
+ * confined_syscalls.h - what confined processes may still do: watcher and copier of
+ * `run`, and the supervisor of `serve`
  *
- * The first rows of both filters; with MEASURER, those that a measurer of `serve` has,
+ * The first rows of their filters; with MEASURER, those that a measurer of `serve` has,
  * too. The two syscalls.c include them in their tables, and add what one of the two
  * processes alone needs.
  *
@@ -11,7 +11,7 @@
  * musl's stdio asks whether stdout is a terminal, goes on without, while a process that
  * dies takes verdicts and reports with it. An intruder gains nothing by trying on.
  *
- * Knowingly excluded from both: clone and fork, exec; kill, tkill, tgkill,
+ * Knowingly excluded from all: clone and fork, exec; kill, tkill, tgkill,
  * pidfd_send_signal, pidfd_getfd, ptrace, process_vm_readv and its kin; socket, connect
  * and bind; prctl, setresuid and its kin; fcntl but for the commands that are named, as
  * F_SETOWN is a way to signal and F_OFD_SETLK takes what others hold; ioctl but by

@@ -136,4 +136,6 @@ void outcome_judge(const struct outcome *o, const struct plan *p, struct judgeme
 			&j->error, ECHILD,
 			"the jail's init ended before it reported how the program ended, and stepjail did not kill it");
 	j->status = status_of(o, j);
+	if (j->status == 0 && o->out.errnum)
+		j->status = STATUS_UNWRITTEN;
 }

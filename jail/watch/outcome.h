@@ -7,15 +7,17 @@
  */
 #pragma once
 
+#include "jail/out/copy.h"
 #include "jail/launch/posture.h"
 #include "jail/watch/cgroup_usage.h"
-#include "jail/watch/tmpfs_usage.h"
+#include "jail/out/tmpfs_usage.h"
 #include "jail/watch/violation.h"
 #include "jail/watch/capture.h"
 #include "jail/launch/keeper.h"
 
 /* stepjail's own exit statuses, as timeout(1) and env(1) have them */
 enum {
+	STATUS_UNWRITTEN = 123,
 	STATUS_TIMEOUT = 124,
 	STATUS_FAILED = 125,
 	STATUS_NOT_EXECUTABLE = 126,
@@ -66,6 +68,8 @@ struct outcome {
 	int full;                  /* enum tmpfs_usage_bit bits; negative: not known */
 	struct keeper_sample peak; /* the highest samples, where no cgroup counts */
 	unsigned int strays; /* processes that outlived the program, and were killed */
+	bool copied;         /* out is filled */
+	struct copied out;   /* of --out */
 };
 
 struct judgement {
@@ -82,7 +86,8 @@ struct judgement {
  * Order of evidence: a failed stage; a kill that the launcher noted; the leaf's memory
  * events with a SIGKILL that nobody else sent; the program's own wait status. If a
  * program fails after processes were killed for memory, after forks were refused, or with
- * a full tmpfs, that is the verdict, in this order. A program that exits 0 has completed.
+ * a full tmpfs, that is the verdict, in this order. A program that exits 0 has completed;
+ * where its files could not be written, the status alone says so.
  */
 void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
 

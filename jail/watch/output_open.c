@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_open.c - open the report and the pipes of captured output
+ * output_open.c - open the report, the folder of --out and the pipes of captured output
  *
- * The functions of report.h and capture.h that run with the caller's rights. They read
- * nothing from a jail. The launcher opens these files before it starts one; report.c and
- * capture.c, which read the program's output and print it, belong to the confined
- * watcher.
+ * The functions of report.h and capture.h, and out_open() of run.h, that run with the
+ * caller's rights. They read nothing from a jail. The launcher opens these files before
+ * it starts one; report.c and capture.c, which read the program's output and print it,
+ * belong to the confined watcher.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "init/io.h"
+#include "jail/base/folder.h"
 #include "jail/base/sys.h"
 #include "jail/watch/report.h"
+#include "jail/watch/run.h"
 
 #define RESERVED_BYTES 32768
 #define JSON_ESCAPE_MAX 6   /* \u00xx for one byte */
@@ -118,6 +120,14 @@ static int reserve(int fd, size_t output_max, struct err *e)
 	return 0;
 }
 
+static int refuse_link(const char *option, const char *path, struct err *e)
+{
+	return err_say(
+		e, ELOOP,
+		"%s: %.200s is a symlink, or behind one, which a jail could have made: give its real path (realpath -m)",
+		option, path);
+}
+
 /*
  * An earlier jail may have been able to write to the folder. It could have left a
  * symlink, to have another file overwritten, or a FIFO, to have stepjail wait.
@@ -130,10 +140,7 @@ static int open_file(const char *spec, struct err *e)
 	struct stat st = { 0 };
 
 	if (fd == -ELOOP)
-		return err_say(
-			e, ELOOP,
-			"--report: %s is a symlink, or behind one, which a jail could have made: give its real path (realpath -m)",
-			spec);
+		return refuse_link("--report", spec, e);
 	if (fd < 0 && fd != -ENXIO)
 		return err_set(e, -fd, "--report: open %s", spec);
 	if (fd >= 0 && fstat(fd, &st) < 0)
@@ -173,6 +180,43 @@ int report_open(const char *spec, size_t output_max, int *fd, struct err *e)
 	cleanup_fd int opened = number ? open_fd(number, e) : open_file(spec, e);
 
 	r = opened < 0 ? opened : reserve(opened, output_max, e);
+	if (r == 0)
+		*fd = io_steal_fd(&opened);
+	return r;
+}
+
+static int check_empty(int fd, const char *path, struct err *e)
+{
+	cleanup_folder DIR *list = folder_list(sys_openat2(fd, ".", O_RDONLY, 0));
+
+	if (list && folder_next(list))
+		return err_say(
+			e, ENOTEMPTY,
+			"--out: %.200s is not empty, and nothing in it would be overwritten: give a new folder",
+			path);
+	return errno ? err_set(e, errno, "--out: list %.200s", path) : 0;
+}
+
+int out_open(const char *path, int *fd, struct err *e)
+{
+	const uint64_t flags = O_RDONLY | O_DIRECTORY;
+
+	*fd = -1;
+	if (!path)
+		return 0;
+
+	cleanup_fd int opened = sys_openat2(AT_FDCWD, path, flags, RESOLVE_NO_SYMLINKS);
+	int r;
+
+	if (opened == -ENOENT)
+		opened = mkdir(path, 0777) < 0 ? -errno
+					       : sys_openat2(AT_FDCWD, path, flags,
+							     RESOLVE_NO_SYMLINKS);
+	if (opened == -ELOOP)
+		return refuse_link("--out", path, e);
+	if (opened < 0)
+		return err_set(e, -opened, "--out: %.200s must be a folder", path);
+	r = check_empty(opened, path, e);
 	if (r == 0)
 		*fd = io_steal_fd(&opened);
 	return r;

@@ -12,6 +12,8 @@
  *   output        captured stdout and stderr: bytes written and left out, the text before
  *                 and behind those; null for a stream, or for both, that was passed
  *                 through
+ *   out           what --out copied: files, folders, bytes; error, why not all could be
+ *		   written; left_out, how many by reason. null where nothing was copied
  *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
  *                 a limit of swap, where there is neither swap nor a file for the limit
  *   shut          names of calls that the filter refuses only because of what lacks: a
@@ -104,6 +106,22 @@ static void write_usage(FILE *out, const struct outcome *o)
 	write_full(out, o);
 }
 
+static void write_copied(FILE *out, const struct outcome *o)
+{
+	if (!o->copied) {
+		(void)fputs("null", out);
+		return;
+	}
+	(void)fprintf(out, "{\"files\":%u,\"folders\":%u,\"bytes\":%" PRIu64,
+		      o->out.files, o->out.folders, o->out.bytes);
+	json_after(",\"error\":", o->out.errnum ? strerror(o->out.errnum) : NULL, out);
+	(void)fputs(",\"left_out\":{", out);
+	for (size_t i = 0; i < COPY_LEFT_COUNT; i++)
+		(void)fprintf(out, "%s\"%s\":%u", i ? "," : "", copy_words[i].key,
+			      o->out.left[i]);
+	(void)fputs("}}", out);
+}
+
 /* of exactly what explain prints for the same options; no memory, no digest */
 static const char *digest_plan(const struct plan *p)
 {
@@ -178,6 +196,8 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	write_usage(out, o);
 	(void)fputs(",\"output\":", out);
 	capture_print(&o->capture, out);
+	(void)fputs(",\"out\":", out);
+	write_copied(out, o);
 	report_not_enforced(jail, o->listened || !o->started, out);
 	denied_print(o->refused.lacks, out);
 	(void)fputs(",\"cgroup_limits\":", out);

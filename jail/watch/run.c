@@ -9,6 +9,7 @@
  *	/work and /tmp of the jail, as paths		to ask whether they are full
  *	files of the cgroup leaf			usage, and cgroup.kill
  *	init's pidfd, the keeper's socket		for the end
+ *	the copier's socket				with --out
  */
 #include <string.h>
 
@@ -16,8 +17,10 @@
 #include "jail/base/cancel.h"
 #include "jail/base/command.h"
 #include "jail/base/host.h"
+#include "jail/launch/shipped.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
+#include "jail/watch/copier.h"
 #include "jail/watch/proc_usage.h"
 #include "jail/watch/report.h"
 #include "jail/watch/run.h"
@@ -79,7 +82,7 @@ static int run_confine(struct run *run, struct err *e)
 	static struct confinement told;
 	const struct jail *j = &run->up.jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
-	int keep[13 + CGROUP_HELD] = {
+	int keep[14 + CGROUP_HELD] = {
 		run->report,
 		run->hold[0],
 		run->hold[1],
@@ -93,6 +96,7 @@ static int run_confine(struct run *run, struct err *e)
 		out[0].outside,
 		out[1].outside,
 		run->up.gate.listener,
+		run->copier,
 	};
 	struct confine c = {
 		.keep = keep,
@@ -106,7 +110,7 @@ static int run_confine(struct run *run, struct err *e)
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 
-	memcpy(keep + 13, j->cgroup.held, sizeof(j->cgroup.held));
+	memcpy(keep + 14, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
 	/* of these nothing is used any more */
@@ -120,7 +124,7 @@ static int run_confine(struct run *run, struct err *e)
 }
 
 /* no byte of the program's is read before the launcher has become a watcher */
-static int run_jail(struct run *run, const struct plan *p, struct keeper *keeper,
+static int run_jail(struct run *run, const struct plan *p, int out, struct keeper *keeper,
 		    struct err *e)
 {
 	struct outcome *o = &run->outcome;
@@ -132,11 +136,18 @@ static int run_jail(struct run *run, const struct plan *p, struct keeper *keeper
 	if (r == 0)
 		o->killed = VERDICT_CANCELLED;
 	if (r > 0) {
-		r = run_confine(run, e);
+		r = out < 0 ? 0
+			    : copier_start(&run->up.jail, run->up.tmpfs.work, out,
+					   &run->copier, e);
+		if (r == 0)
+			r = run_confine(run, e);
 		if (r == 0)
 			r = run_loop_run(run, e);
 	}
 	launch_wait(&run->up.jail);
+	o->copied = r == 0 && run->copier >= 0 && o->killed != VERDICT_CANCELLED;
+	if (o->copied)
+		copier_collect(&run->copier, run->signals, p, &o->out);
 	return r;
 }
 
@@ -148,7 +159,8 @@ static int both(int r, int next, const struct err *late, struct err *e)
 	return r < 0 ? r : next;
 }
 
-int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
+int run_plan(const struct plan *p, int report, int out, struct judgement *j,
+	     struct err *e)
 {
 	static struct run run;
 	struct keeper keeper = { .socket = -1,
@@ -166,7 +178,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	    (fcntl(run.hold[0], F_GETFD) | fcntl(run.hold[1], F_GETFD)) < 0)
 		r = err_set(&failed, EBADF, "--hold %s", p->hold);
 	else
-		r = run_jail(&run, p, &keeper, &failed);
+		r = run_jail(&run, p, out, &keeper, &failed);
 	launch_end(&run.up.jail);
 	/* the keeper ends while the report is written; keeper_end() waits for it */
 	keeper_close(&keeper);
@@ -207,6 +219,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 
 static const char exits[] =
 	"  the program's own; 128+N if signal N ended it (137: killed, see the report)\n"
+	"  123 it ended with 0, but not all files of --out could be written\n"
 	"  124 --wall-time ended it\n"
 	"  125 stepjail failed: the program did not run, or was killed for it, or its\n"
 	"      report or captured output could not be written\n"
@@ -234,15 +247,18 @@ int command_run(char *const *argv, struct err *e)
 			"run: no program is given: stepjail run [options] -- program [args]");
 
 	bool on_host = plan_is_on_host(plan.argv[0]);
-	int report;
+	int report, out;
 
-	r = plan_take_script(&plan, e);
+	r = plan_take_script(&plan, shipped_root, e);
 	if (r < 0)
 		return r;
 	r = report_open(plan.report, capture_print_max(&plan), &report, e);
 	if (r < 0)
 		return r;
-	r = run_plan(&plan, report, &j, e);
+	r = out_open(plan.out, &out, e);
+	if (r < 0)
+		return r;
+	r = run_plan(&plan, report, out, &j, e);
 	if (j.verdict == VERDICT_LAUNCHER_ERROR)
 		(void)fprintf(stderr, "stepjail: %s\n", j.error.text);
 	if (j.status == STATUS_NOT_FOUND && j.verdict == VERDICT_LAUNCHER_ERROR &&

@@ -18,6 +18,7 @@ struct run {
 	int report;            /* its fd, or -1 */
 	int hold[2];           /* --hold: the fds IN and OUT, or -1 */
 	int keeper;            /* the keeper's socket, not owned; -1: not listened to */
+	int copier;            /* its socket, or -1 */
 	uint64_t asked_ms;     /* when the keeper was asked for a sample; 0: it was not */
 	bool blind;            /* the last sample failed */
 	uint64_t start_ms;     /* of the program */
@@ -33,7 +34,8 @@ struct run {
 	{                                                                                \
 		.up = STARTUP_NONE,                                                      \
 		.outcome = { .refused = { .fd = -1 }, .capture = CAPTURE_NONE },         \
-		.signals = -1, .report = -1, .hold = { -1, -1 }, .keeper = -1            \
+		.signals = -1, .report = -1, .hold = { -1, -1 }, .keeper = -1,           \
+		.copier = -1                                                             \
 	}
 
 /**

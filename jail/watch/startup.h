@@ -10,7 +10,7 @@
 #pragma once
 
 #include "jail/launch/posture.h"
-#include "jail/watch/tmpfs_usage.h"
+#include "jail/out/tmpfs_usage.h"
 
 /* a jail must be complete by then, whatever the plan allows its program */
 #define STARTUP_MS 30000

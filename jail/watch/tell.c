@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 
 #include "jail/plan/call.h"
 #include "jail/plan/option_row.h"
@@ -67,6 +68,21 @@ static void tell_violations(const struct violations *v, bool killed, bool locked
 	(void)fputs(hint, stderr);
 }
 
+static void tell_copied(const struct copied *c, const char *folder)
+{
+	(void)fprintf(stderr,
+		      "stepjail: --out: files: %u, %" PRIu64 " bytes, in %.200s%s%s",
+		      c->files, c->bytes, folder,
+		      c->errnum ? "; not all could be written: " : "",
+		      c->errnum ? strerror(c->errnum) : "");
+	for (size_t i = 0, any = 0; i < COPY_LEFT_COUNT; i++)
+		if (c->left[i])
+			(void)fprintf(stderr, "%s%s: %u",
+				      any++ ? ", " : "; left out: ", copy_words[i].words,
+				      c->left[i]);
+	(void)fputc('\n', stderr);
+}
+
 /* was it the leaf's own limit? Else one above it was reached: the kernel tells no more */
 static bool is_own(const struct outcome *o, const struct judgement *j,
 		   const struct plan *p)
@@ -95,6 +111,8 @@ void run_tell(const struct outcome *o, const struct judgement *j, const struct p
 			words, pids ? "pids" : "memory", pids ? "pids" : "memory");
 	if (j->verdict == VERDICT_DISK)
 		tell_disk(o, p, j->signal);
+	if (o->copied)
+		tell_copied(&o->out, p->out);
 	if (p->learn == ANSWER_NO)
 		tell_violations(&o->refused, j->verdict == VERDICT_VIOLATION,
 				p->lock_code == LOCK_YES);

@@ -206,7 +206,7 @@ static void add_case(const struct scenario *s, const struct call *call, int errn
 
 static void learn_cases(void)
 {
-	struct calls calls[8] = { { 0 } };
+	struct calls calls[12] = { { 0 } };
 
 	for (size_t n = 0; n < scenario_count; n++) {
 		learn(&scenarios[n], &calls[n]);

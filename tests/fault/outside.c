@@ -165,7 +165,7 @@ static void left_locked(char *text, size_t size)
 
 void outside_left(const struct setup *s, char *text, size_t size)
 {
-	static const char *const files[] = { "stdin",  "given",  "shared",
+	static const char *const files[] = { "stdin",  "given",  "shared", "out",
 					     "policy", "report", NULL };
 	static const char *const ids[] = { "ids", "net", NULL };
 	static const char *const none[] = { NULL };

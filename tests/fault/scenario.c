@@ -46,6 +46,7 @@ const struct scenario scenarios[] = {
 	  { "walls", "violate" },
 	  128 + 9,
 	  "violation" },
+	{ "out", { "--out", "out", "--quiet" }, { "walls" }, 0, "completed" },
 	{ "learn", { "--learn" }, { "walls" }, 0, "completed" },
 	{ "fixed",
 	  { "--deterministic", "--aslr=no", "--clock-start", "2024-02-29" },
@@ -142,6 +143,11 @@ void scenario_prepare(const struct setup *s)
 	make_folder(s, s->folder, 0755);
 	(void)snprintf(path, sizeof(path), "%s/shared", s->folder);
 	make_folder(s, path, 0777);
+	(void)snprintf(path, sizeof(path), "%s/out", s->folder);
+	make_folder(s, path, 0755);
+	/* as a copier that was ended may have left it: --out takes an empty folder */
+	(void)snprintf(path, sizeof(path), "%s/out/.stepjail.part", s->folder);
+	(void)unlink(path);
 	make_file(s, "stdin", "", 0666);
 	make_file(s, "given", "given", 0644);
 	make_file(s, "policy", "# no /proc\nproc none\nenv PATH=/nowhere:/bin\n", 0644);

@@ -202,10 +202,11 @@ static void on_new(struct traced *maker)
 	(void)ptrace(PTRACE_GETREGS, maker->pid, NULL, &regs);
 	(void)ptrace(PTRACE_GETEVENTMSG, maker->pid, NULL, &pid);
 	t = find_or_add((pid_t)pid);
-	/* all that the launcher forks is its keeper; a jail takes clone3(2) */
+	/* the launcher forks its keeper, and then the copier of --out; a jail takes
+	 * clone3(2) */
 	if (maker->pid == run.launcher && regs.orig_rax != SYS_clone3) {
-		run.keeper = t->pid;
-		(void)strcpy(t->who, "keeper");
+		(void)strcpy(t->who, run.keeper ? "copier" : "keeper");
+		run.keeper = run.keeper ? run.keeper : t->pid;
 	} else {
 		maker->children++;
 		(void)snprintf(t->who, sizeof(t->who), "%.11s.%u", maker->who,

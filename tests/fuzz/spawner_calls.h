@@ -35,7 +35,7 @@
 #include "jail/serve/spawner/spawner.h"
 #include "jail/serve/template/template.h"
 #include "jail/watch/proc_usage.h"
-#include "jail/watch/tmpfs_usage.h"
+#include "jail/out/tmpfs_usage.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PROCESSES 4

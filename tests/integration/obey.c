@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * obey.c - stepjail, but that its watcher, or supervisor, obeys the program: for
- * test_watcher.py and test_supervisor.py
+ * test_watcher.py, test_supervisor.py and test_run_out.py
  *
  * Linked into build/stepjail-obey by -Wl,--wrap of each __wrap function below. The order
  * comes where hostile bytes come: in the captured output of a program, or that of a step,
@@ -31,6 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "jail/out/copy.h"
 #include "jail/serve/session/serving.h"
 #include "jail/serve/supervisor.h"
 #include "jail/watch/capture.h"
@@ -219,6 +220,9 @@ static const struct {
 	{ "memory", try_memory },
 };
 
+/* where what came of an order is told */
+static int answers = STDERR_FILENO;
+
 static void obey(const char *order)
 {
 	char name[16], argument[WORD], line[WORD];
@@ -233,7 +237,7 @@ static void obey(const char *order)
 		int n = snprintf(line, sizeof(line), "obeyed %s: %d\n", name,
 				 r < 0 ? errno : 0);
 
-		(void)!write(STDERR_FILENO, line, (size_t)n);
+		(void)!write(answers, line, (size_t)n);
 	}
 }
 
@@ -273,6 +277,28 @@ ssize_t __wrap_capture_read(struct capture_stream *s)
 	return n;
 }
 
+/* the copier of --out: orders come in the files that it copies, and are told there */
+static bool copying;
+
+void __real_copy_run(const struct copy *c, struct copied *done);
+void __wrap_copy_run(const struct copy *c, struct copied *done);
+void __wrap_copy_run(const struct copy *c, struct copied *done)
+{
+	copying = true;
+	__real_copy_run(c, done);
+}
+
+int __real_io_write_all(int fd, const void *bytes, size_t length);
+int __wrap_io_write_all(int fd, const void *bytes, size_t length);
+int __wrap_io_write_all(int fd, const void *bytes, size_t length)
+{
+	if (copying) {
+		answers = fd;
+		obey_all(bytes, length);
+	}
+	return __real_io_write_all(fd, bytes, length);
+}
+
 /* ---- walls of the confinement; what reads them back must then say that all is well */
 
 static bool confining;
@@ -289,11 +315,14 @@ int __wrap_confine_self(const struct confine *c, struct confinement *told, struc
 	return r;
 }
 
-int __real_landlock_close(int abi, int readable, struct err *e);
-int __wrap_landlock_close(int abi, int readable, struct err *e);
-int __wrap_landlock_close(int abi, int readable, struct err *e)
+int __real_landlock_close(int abi, const struct landlock_path_beneath_attr *rules,
+			  size_t count, struct err *e);
+int __wrap_landlock_close(int abi, const struct landlock_path_beneath_attr *rules,
+			  size_t count, struct err *e);
+int __wrap_landlock_close(int abi, const struct landlock_path_beneath_attr *rules,
+			  size_t count, struct err *e)
 {
-	return lacks("landlock") ? 0 : __real_landlock_close(abi, readable, e);
+	return lacks("landlock") ? 0 : __real_landlock_close(abi, rules, count, e);
 }
 
 int __real_setresuid(uid_t a, uid_t b, uid_t c);

@@ -71,12 +71,15 @@ EVENTS = {
 }
 
 # of `stepjail run --report`
+COPIED = {"files": "int", "folders": "int", "bytes": "int", "error": "str|null",
+          "left_out": {"link": "int", "special": "int", "hidden": "int", "name": "int", "deep": "int",
+                       "limit": "int", "closed": "int", "unwritten": "int"}}
 REPORT = {"stepjail": "str", "verdict": "str", **ENDED, "status": "int", "error": "str|null",
           "violations": (REFUSED, "null"), "wall_ms": "int|null", "cpu_ms": "int|null",
           "cpu_user_ms": "int|null", "cpu_system_ms": "int|null", "cpu_throttled_ms": "int|null",
           "memory_peak_bytes": "int|null", "oom_kills": "int|null", "pids_peak": "int|null",
           "pids_refused": "int|null", "strays": "int|null", "full": (["str"], "null"),
-          "output": ANY, "not_enforced": ["str"], "shut": ["str"], "cgroup_limits": ANY,
+          "output": ANY, "out": (COPIED, "null"), "not_enforced": ["str"], "shut": ["str"], "cgroup_limits": ANY,
           "posture": ANY, "watcher": ANY, "host_uid": "int|null"}
 
 

@@ -58,7 +58,7 @@ print(open('/work/out/.stepjail').read() == '')
         self.assertEqual((status, err), (0, ""), out)
 
     def test_out_of_a_script(self):
-        """What `run` does not do: a script's files, without a model."""
+        """A script's files, as steps of a session without a model."""
         script = self.path("s.py", "import os\nfor n in range(2):\n    with open(f'/work/out/{n}', 'w') as f:\n"
                                    "        f.write('x')\nos.symlink('0', '/work/out/link')\n")
         with open(script, encoding="ascii") as lines:

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """test_script.py - `run FILE.py` of the host, and programs that are on the host alone"""
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from test_run import Host, each_user  # noqa: E402
+from test_run import BUILD, Host, each_user  # noqa: E402
 
 HINT = "it is on this host, but not in the jail"
 
@@ -27,6 +29,37 @@ class Script(Host):
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             self.assertEqual(done.stdout.decode(), f"/work/{shown} a --b\n")
             self.assertEqual(done.report["verdict"], "completed")
+
+    def test_absolute(self):
+        """The host's file, unless the jail has one of that path: in its tree, or by a bind."""
+        path = self.file("ok.py", "import sys\nprint('host', *sys.argv)\n")
+        own = self.file("own.py", "#!/bin/python3\nprint('own')\n", 0o755)
+        for words in ([path], ["python3", path], ["--chdir", "/", "--", "python3", path]):
+            done = self.script(*words, "a")
+            self.assertEqual((done.stdout, done.stderr), (b"host /work/ok.py a\n", b""))
+        for options in (["--bind", f"{own}:{path}"], ["--bind", f"{self.folder}:{self.folder}"]):
+            for program in ([path], ["python3", path]):
+                done = self.script(*options, "--lock-code=no", "--", *program)
+                self.assertNotIn(b"/work", done.stdout + done.stderr)
+        for program in ([path], ["python3", path]):
+            done = self.script("--bind", f"{own}:{path}", "--lock-code=no", "--", *program)
+            self.assertEqual(done.stdout, b"own\n", done.stderr)
+
+    def test_absolute_in_a_tree(self):
+        """Not below /tmp, which is the jail's own; a link of the tree leads to the tree's file."""
+        tree = f"{self.folder}/tree"
+        subprocess.run(["cp", "-a", f"{BUILD}/rootfs/core", tree], check=True)
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+            self.own(folder, 0o755)
+            path = f"{folder}/ok.py"
+            with open(path, "w", encoding="ascii") as script:
+                script.write("print('host')\n")
+            os.makedirs(tree + folder)
+            os.symlink("/x.py", tree + path)
+            self.assertEqual(self.script("--rootfs", tree, "--", path).stdout, b"host\n")
+            self.file("tree/x.py", "#!/bin/python3\nprint('tree')\n", 0o755)
+            done = self.script("--rootfs", tree, "--", path)
+            self.assertEqual(done.stdout, b"tree\n", done.stderr)
 
     def test_it_is_read_only(self):
         path = self.file("ok.py", "try: open(__file__, 'w')\nexcept OSError as e: print(e.strerror)\n"

@@ -249,7 +249,7 @@ class Start(unittest.TestCase):
         self.assertIn('fd 0 is no stream socket', self.said())
 
     def test_with_what_is_for_run(self):
-        for option in '--report=x', '--capture', '--learn', '--oom-group':
+        for option in '--report=x', '--out=x', '--capture', '--learn', '--oom-group':
             self.assertIn(option.split('=')[0], self.said(option))
         self.assertIn('/bin/true', self.said('--', '/bin/true'))
         self.assertIn('--preload', self.said('--preload=a,'))

@@ -65,6 +65,8 @@ static void ck_plans_same(void)
 	ck_assert_str_eq(second.chdir, first.chdir);
 	ck_assert_str_eq(second.hostname, first.hostname);
 	ck_assert_pstr_eq(second.report, first.report);
+	ck_assert_pstr_eq(second.out, first.out);
+	ck_assert_int_eq(second.out_hidden, first.out_hidden);
 	ck_assert_int_eq(second.net, first.net);
 	ck_assert_int_eq(second.proc, first.proc);
 	ck_assert_int_eq(second.capture, first.capture);
@@ -225,7 +227,7 @@ static void add_random_text(const char *name)
 		add_word(name, below(2) ? "none" : "pid");
 	} else if (strcmp(name, "capture") == 0) {
 		add_word(name, below(2) ? "both" : "stderr");
-	} else if (strcmp(name, "oom-group") == 0) {
+	} else if (strcmp(name, "oom-group") == 0 || strcmp(name, "out-hidden") == 0) {
 		add_word(name, below(2) ? "no" : "yes");
 	} else if (strcmp(name, "cpuset") == 0) {
 		add_word(name, below(2) ? "0" : "2-4,7");
@@ -291,6 +293,7 @@ START_TEST(random_plans_read_back)
 		/* some contradict themselves, and are none */
 		if (option_parse(&first, words, &e) < 0) {
 			ck_assert_msg(strncmp(e.text, "cpu-time: ", 10) == 0 ||
+					      strncmp(e.text, "out: ", 5) == 0 ||
 					      strncmp(e.text, "deterministic: ", 15) == 0,
 				      "%s", e.text);
 			continue;
@@ -312,6 +315,7 @@ START_TEST(every_option_is_printed)
 	add_word("bind-rw", "/c:/d");
 	add_word("report", "3");
 	add_word("hold", "4,5");
+	add_word("out", "o");
 	add_word("capture", "both");
 	add_word("cpuset", "0");
 	add_word("preload", "json");

@@ -114,6 +114,8 @@ static const struct {
 	{ "quiet", "yes", { "on", "Yes", "" } },
 	{ "report", "out.json", { "", "x\n" } },
 	{ "hold", "3,4", { "3", "3,", "2,3", "3,4x", "-3,4", "" } },
+	{ "out", "results", { "", "x\n" } },
+	{ "out-hidden", "yes", { "on", "Yes", "" } },
 	{ "lock-code", "no", { "maybe", "YES", "y", "" } },
 	{ "allow-syscall",
 	  "ioctl=0x5421",

@@ -42,6 +42,7 @@ static const struct {
 	{ "strays", "0?" },
 	{ "full", "a?" },
 	{ "output", "?" },
+	{ "out", "o?" },
 	{ "not_enforced", "a" },
 	{ "shut", "a" },
 	{ "cgroup_limits", "o?" },

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jail/watch/tmpfs_usage.h"
+#include "jail/out/tmpfs_usage.h"
 #include "tests/unit/suites.h"
 
 START_TEST(nothing_is_known_of_nothing)

@@ -43,6 +43,9 @@ static const struct {
 	{ VALUE_TIME, "2", 2000 },
 	{ VALUE_TIME, "2s", 2000 },
 	{ VALUE_TIME, "250ms", 250 },
+	{ VALUE_TIME, "1.0ms", 1 },
+	{ VALUE_TIME, "0.0625h", 225000 },
+	{ VALUE_SIZE, "0.0625K", 64 },
 	{ VALUE_TIME, "1.5s", 1500 },
 	{ VALUE_TIME, "1.5", 1500 },
 	{ VALUE_TIME, "0.001s", 1 },
@@ -77,11 +80,11 @@ END_TEST
 
 /* refused as every kind of number */
 static const char *const junk[] = {
-	"",     " ",        "x",     "-1",    "+1",        "-0",     " 1",   "1 ",
-	"\t1",  "1\t",      "1\n",   ".",     ".5",        "5.",     "1..5", "1.2.3",
-	"1,5",  "1e3",      "0x10",  "1_000", "1.2345",    "0.0000", "1K1",  "K",
-	"--1",  "1-",       "NaN",   "inf",   "unlimited", "1 K",    "1KK",  "1Ki",
-	"1bki", "\xd9\xa1", "1\x80", "1s ",   "1mss",      "1hs",    "١",
+	"",     " ",        "x",     "-1",    "+1",        "-0",        " 1",   "1 ",
+	"\t1",  "1\t",      "1\n",   ".",     ".5",        "5.",        "1..5", "1.2.3",
+	"1,5",  "1e3",      "0x10",  "1_000", "1.2345",    "0.0000000", "1K1",  "K",
+	"--1",  "1-",       "NaN",   "inf",   "unlimited", "1 K",       "1KK",  "1Ki",
+	"1bki", "\xd9\xa1", "1\x80", "1s ",   "1mss",      "1hs",       "١",
 };
 
 static const struct {

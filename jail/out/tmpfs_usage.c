@@ -8,7 +8,7 @@
 
 #include "init/io.h"
 #include "jail/base/procfs.h"
-#include "jail/watch/tmpfs_usage.h"
+#include "jail/out/tmpfs_usage.h"
 
 struct tmpfs_usage tmpfs_usage_open(pid_t init)
 {
