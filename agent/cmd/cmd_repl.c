@@ -69,16 +69,16 @@ static int add_line(struct repl *r, int s, const char *event, cJSON *line, struc
 /* the first line, where there is a transcript */
 static int begin_transcript(struct repl *r, int s, struct err *e)
 {
-	cJSON *line;
+	cJSON *line, *inputs = r->given;
 
-	if (!r->given)
+	if (!inputs)
 		return s;
+	r->given = NULL;
 	line = cJSON_CreateObject();
 	json_add(line, "command", "repl");
 	record_origin(line);
 	json_add(line, "confinement", confined_json(&r->confined));
-	json_add(line, "inputs", r->given);
-	r->given = NULL;
+	json_add(line, "inputs", inputs);
 	return add_line(r, s, "start", line, e);
 }
 

@@ -79,7 +79,7 @@ int plan_complete_deterministic(struct plan *p, struct err *e)
 	static char hash[TEXT_MAX], seed[TEXT_MAX], start[TEXT_MAX];
 	const char *const rows[] = { hash, seed, "LANG=C.UTF-8", "LC_ALL=C.UTF-8",
 				     "TZ=UTC" };
-	uint64_t seconds;
+	uint64_t seconds = 0;
 	int r = 0;
 
 	if (p->deterministic != ANSWER_YES && p->limit[LIMIT_SEED] != NO_LIMIT &&

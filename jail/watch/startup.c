@@ -73,7 +73,7 @@ int startup_gate(struct startup *up, struct err *e)
 	return r < 0 ? r : 1;
 }
 
-/* Take a frame, before the gate is open: only READY and FAIL may come, both of fixed size,
+/* Take a frame, before the gate is open: only READY and FAIL may come, of fixed size,
  * and nothing waits. @e: gets the words of FAIL, or tells that init has ended, or what it
  * sent. Return: 1 (READY), 0 (there is none), or -errno */
 static int hear(int control, struct err *e)

@@ -5,12 +5,9 @@ import base64
 import json
 import os
 import select
-import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -355,72 +352,6 @@ class Ends(Case):
                 client.raw(b" " * (1 << 20))
             client.next()
             client.next()
-
-
-class Listening(Case):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="stepjail-test-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        os.chmod(self.folder, 0o755)
-        self.path = os.path.join(self.folder, "socket")
-        self.server = self.start("--listen", self.path, "--sessions", "4")
-        self.assertIn(b"listening", self.server.process.stderr.readline())
-
-    def connect(self):
-        connection = socket.socket(socket.AF_UNIX)
-        connection.connect(self.path)
-        self.addCleanup(connection.close)
-        client = Client(connection.fileno(), connection.fileno())
-        client.socket = connection
-        return client
-
-    def stop(self):
-        self.server.process.terminate()
-        self.assertEqual(self.server.process.wait(), 0)
-
-    def test_clients_have_sessions_of_their_own(self):
-        one, two = self.connect(), self.connect()
-        session = one.good("python", code="x = 1")["session"]
-        self.assertIn("no such session", two.bad("python", session=session, code="x"))
-        self.assertEqual(two.good("list_sessions")["sessions"], [])
-        one.socket.close()
-        self.assertEqual(two.good("python", code="1")["result"], "1")
-        self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o600)
-        self.stop()
-        self.assertFalse(os.path.exists(self.path))
-
-    def test_a_client_that_does_not_read_delays_nobody(self):
-        slow, other = self.connect(), self.connect()
-        for _ in range(30):
-            slow.ask("tools/call", name="python", arguments={"code": "print('x' * 60000)"})
-        for _ in range(300):
-            slow.ask("tools/list")
-        for n in range(5):
-            self.assertEqual(other.good("python", code=str(n))["result"], str(n))
-            other.good("close_session", session=other.good("list_sessions")["sessions"][0]["session"])
-        self.stop()
-
-    def test_a_path_that_is_in_use(self):
-        done = subprocess.run([MCP, "--listen", self.path], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("Address already in use", done.stderr)
-        self.server.process.kill()
-        self.server.process.wait()
-        again = self.start("--listen", self.path)  # nobody listens on what is left there
-        self.assertIn(b"listening", again.process.stderr.readline())
-        self.assertEqual(self.connect().good("python", code="1")["result"], "1")
-        again.process.terminate()
-        self.assertEqual(again.process.wait(), 0)
-
-    @unittest.skipIf(os.geteuid(), "needs root, to be another user")
-    def test_other_users_are_turned_away(self):
-        os.chmod(self.path, 0o666)
-        code = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(1))"
-        done = subprocess.run(["setpriv", "--reuid=65533", "--clear-groups", sys.executable, "-c", code, self.path],
-                              capture_output=True, text=True)
-        self.assertEqual(done.stdout, "b''\n", done.stderr)
-        self.assertIn(b"a client of user 65533", self.server.process.stderr.readline())
-        self.stop()
 
 
 @unittest.skipUnless(os.path.exists(f"{BUILD}/rootfs/data.key"), "no tree data: make data")
