@@ -6,7 +6,7 @@ need_stepjail
 
 mount -t securityfs securityfs /sys/kernel/security
 load=/sys/kernel/security/apparmor/.load
-mounts=$(wc -l </proc/self/mounts)
+mounts=$(count_mounts)
 [ -e $load ] || fail "the guest's kernel has no AppArmor"
 
 # policy NAME : in one write, as the kernel wants it

@@ -3,7 +3,7 @@
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail
-mounts=$(wc -l </proc/self/mounts)
+mounts=$(count_mounts)
 mkdir -m 777 /tmp/user
 true="$stepjail run --rootfs /mini --report /tmp/user/report -- /bin/true"
 

@@ -4,7 +4,7 @@
 . /guest.sh
 need_stepjail
 user_manager
-mounts=$(wc -l </proc/self/mounts)
+mounts=$(count_mounts)
 mkdir -m 777 /tmp/user
 unit=/user.slice/user-1000.slice/user@1000.service/app.slice/SCOPE
 mini="$stepjail run --rootfs /mini --bind /bin/busybox:/bin/busybox"

@@ -3,7 +3,7 @@
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail
-mounts=$(wc -l </proc/self/mounts)
+mounts=$(count_mounts)
 
 bomb="$stepjail run --rootfs /mini --memory 32M --report /tmp/unit/report -- /bin/end"
 
