@@ -171,12 +171,9 @@ def _words(options):
     """Options of stepjail as keywords: memory="1G", lock_code=False, bind=["a:/work/a"]."""
     for name, value in sorted(options.items()):
         for one in value if isinstance(value, (list, tuple)) else [value]:
-            one = {True: "yes", False: "no"}.get(one, one) if isinstance(one, bool) else one
+            if isinstance(one, bool):
+                one = "yes" if one else "no"
             yield f"--{name.replace('_', '-')}={one}"
-
-
-def _name(path):
-    return os.fsencode(path)
 
 
 class _Serve:
@@ -184,12 +181,13 @@ class _Serve:
 
     def __init__(self, command, options):
         own, its = socket.socketpair()
+        program = _find(command)
         try:
-            self.process = subprocess.Popen([_find(command), "serve", *_words(options)], stdin=its,
+            self.process = subprocess.Popen([program, "serve", *_words(options)], stdin=its,
                                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         except OSError as problem:
             own.close()
-            raise Error(f"{_find(command)}: {problem.strerror}; install it, or give command=") from None
+            raise Error(f"{program}: {problem.strerror}; install it, or give command=") from None
         finally:
             its.close()
         self.sessions = weakref.WeakValueDictionary()
@@ -375,19 +373,19 @@ class AsyncSession(AsyncBranch):
             if branch in self._steps:
                 self._steps[branch].put_nowait((kind, body))
         elif kind == "REFUSED":
-            frame = json.loads(body)["frame"]
-            if frame in ("RUN", "CODE"):
+            answer = json.loads(body)
+            if answer["frame"] in ("RUN", "CODE"):
                 if branch in self._steps:
-                    self._steps[branch].put_nowait((kind, body))
-            elif frame not in ("STDIN", "INTERRUPT", "KILL"):  # the step has ended: its DONE came
-                self._answers.put_nowait((kind, body))
+                    self._steps[branch].put_nowait((kind, answer))
+            elif answer["frame"] not in ("STDIN", "INTERRUPT", "KILL"):  # the step has ended: its DONE came
+                self._answers.put_nowait((kind, answer))
         elif kind:
             self._answers.put_nowait((kind, body))
 
     def _end(self, reason):
         self._closed = self._closed or reason
         for queue in (self._answers, *self._steps.values()):
-            queue.put_nowait(("CLOSED", b""))
+            queue.put_nowait(("CLOSED", None))
 
     async def _next(self, queue):
         kind, body = await queue.get()
@@ -395,10 +393,9 @@ class AsyncSession(AsyncBranch):
             queue.put_nowait((kind, body))
             raise Closed(self._closed)
         if kind == "REFUSED":
-            answer = json.loads(body)
-            if answer["kind"] == "ending":
+            if body["kind"] == "ending":
                 return await self._next(queue)  # which is CLOSED
-            raise Refused(answer)
+            raise Refused(body)
         return kind, body
 
     async def _send(self, kind, payload=b"", branch=0):
@@ -428,15 +425,15 @@ class AsyncSession(AsyncBranch):
     async def put(self, path, data, mode=0o644):
         """Write a file below /work, and its folders; data is bytes, or str as UTF-8."""
         data = data.encode() if isinstance(data, str) else bytes(data)
-        await self._ask("PUT", _AT.pack(mode) + _name(path), data=data)
+        await self._ask("PUT", _AT.pack(mode) + os.fsencode(path), data=data)
 
     async def get(self, path):
         """A file's bytes."""
-        return await self._ask("GET", _AT.pack(0) + _name(path))
+        return await self._ask("GET", _AT.pack(0) + os.fsencode(path))
 
     async def list(self, path="."):
         """What is in a folder: a list of Entry."""
-        got = await self._ask("LIST", _AT.pack(0) + _name(path))
+        got = await self._ask("LIST", _AT.pack(0) + os.fsencode(path))
         entries = (entry.split(b" ", 3) for entry in got.split(b"\0")[:-1])
         return [Entry(kind.decode(), int(size), int(mtime), os.fsdecode(name))
                 for kind, size, mtime, name in entries]
