@@ -9,6 +9,7 @@
  */
 #include <limits.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -176,11 +177,31 @@ static void print_row(const char *name, enum state state, const char *text, bool
 	printf("}");
 }
 
+/* all words but --json into the plan, which points to them until the process ends */
+static int parse(char *const *argv, bool *json, struct err *e)
+{
+	static char **words;
+	size_t count = 0;
+
+	while (argv[count])
+		count++;
+	free(words);
+	words = calloc(count + 1, sizeof(*words));
+	if (!words)
+		return err_set(e, ENOMEM, "check");
+	for (size_t i = 0, n = 0; i < count; i++)
+		if (strcmp(argv[i], "--json") == 0)
+			*json = true;
+		else
+			words[n++] = argv[i];
+	return option_parse(&plan, words, e);
+}
+
 int command_check(char *const *argv, struct err *e)
 {
 	enum need found = ALWAYS;
-	bool whole = true, json = argv[0] && strcmp(argv[0], "--json") == 0;
-	int r = option_parse(&plan, argv + json, e);
+	bool whole = true, json = false;
+	int r = parse(argv, &json, e);
 
 	if (r < 0)
 		return r;

@@ -328,6 +328,8 @@ class Commands(Host):
 
     def test_check(self):
         plain, rows = self.tool("check"), self.tool("check", "--json")
+        behind = self.tool("check", "--hostname", "box", "--json")  # options in any order
+        self.assertEqual(json.loads(behind.stdout).keys(), json.loads(rows.stdout).keys())
         told = json.loads(rows.stdout)
         lacks = [row["name"] for row in told["checks"] if row["state"] == "missing"]
         self.assertEqual(plain.returncode, 1 if lacks else 0)
