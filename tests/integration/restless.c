@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,14 +61,17 @@ static void rest(void)
 	(void)kill(INT32_MIN, 0);
 }
 
-/* a process that init gets, and that has nobody who knows of it */
+/* a process that init gets, and that has nobody who knows of it; it is there on return */
 static void spin_apart(void)
 {
-	if (fork() == 0) {
+	pid_t pid = fork();
+
+	if (pid == 0) {
 		if (fork() == 0)
 			spin(0);
 		_exit(0);
 	}
+	(void)waitpid(pid, NULL, 0);
 }
 
 static void make_thread(void)
