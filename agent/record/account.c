@@ -84,7 +84,8 @@ static void show_start(struct show *s, const cJSON *line)
 {
 	cleanup_text struct text head = { 0 };
 	const char *task = task_of(line);
-	const cJSON *word = json_first(json_get(line, "model"));
+	const cJSON *model = json_get(line, "model");
+	const cJSON *word = model ? model->child : NULL;
 
 	text_printf(&head, "recorded: %.20s %.30s", json_text(line, "command"),
 		    json_text(line, "time"));

@@ -7,7 +7,7 @@
 #include "agent/model/model.h"
 #include "agent/session/session.h"
 
-/* of --json and transcripts; no other one is read */
+/* of --json and transcripts; of the one before, see renew() in read_transcript.c */
 #define RECORD_FORMAT 2
 #define RECORD_STREAMS 4
 

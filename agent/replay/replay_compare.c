@@ -28,6 +28,14 @@ static void add_word(const cJSON *one, struct text *out)
 		text_printf(out, "%.60s", word);
 }
 
+/* null; format 1 had 0 and "" for it. An exit status of 0 has another verdict than none */
+static bool is_nothing(const cJSON *one)
+{
+	return !one || cJSON_IsNull(one) ||
+	       (cJSON_IsNumber(one) && one->valuedouble == 0) ||
+	       (cJSON_IsString(one) && !*one->valuestring);
+}
+
 /* where a member of both differs, words of it behind @before */
 static bool compare_member(const char *before, const char *name, const cJSON *line,
 			   const cJSON *now, struct text *says)
@@ -35,7 +43,7 @@ static bool compare_member(const char *before, const char *name, const cJSON *li
 	const cJSON *was = json_get(line, name);
 	const cJSON *is = json_get(now, name);
 
-	if (was == is || cJSON_Compare(was, is, true))
+	if ((is_nothing(was) && is_nothing(is)) || cJSON_Compare(was, is, true))
 		return true;
 	text_printf(says, "%s%s was ", before, name);
 	add_word(was, says);

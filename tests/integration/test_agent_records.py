@@ -217,16 +217,60 @@ class Other(RecordCase):
         self.steps("print(1)", more=("--transcript", self.record))
         with open(self.record, "rb") as f:
             events = [json.loads(line) for line in f]
-        for format, said in ((1, 1), (3, 3), (None, 0)):
+        for format, said in ((3, 3), (None, 0)):
             events[0].update(format=format)
             with open(self.record, "wb") as f:
                 f.write(b"".join(chained(events)))
-            words = f"line 1 is wrong: it has format {said}, of another release; this one reads 2"
+            words = f"line 1 is wrong: it has format {said}, of another release; this one reads 1 and 2"
             self.assertIn(words, self.agent("verify", 1, self.record))
             self.assertIn(words, self.agent("transcripts", 1, "show", self.record))
             self.assertIn(words, self.run_agent("replay", "--stepjail", self.fake, self.record)[2])
             self.assertIn("  of another release  " if said else "  changed  ",
                           self.agent("transcripts", 0, "list", os.path.dirname(self.record)))
+
+
+class Earlier(RecordCase):
+    """Transcripts of format 1: read with today's names."""
+
+    def older(self, *codes, cut=False):
+        self.steps(*codes, more=("--transcript", self.record))
+        names = {"stdout": "output", "stderr": "error", "state_number": "head",
+                 "memory_peak_bytes": "max_rss_bytes", "inputs": "jail"}
+        with open(self.record, "rb") as f:
+            events = [json.loads(line) for line in f]
+        if cut:
+            del events[-3:-1]
+        for event in events:
+            for name in ("violations", "ended_by", "limit", "stepjail_agent", "argv"):
+                event.pop(name, None)
+            for now, was in names.items():
+                if now in event:
+                    event[was] = event.pop(now)
+            if event["event"] == "step":
+                event.update(signal=event["signal"] or 0, exit_code=event["exit_code"] or 0,
+                             violation=event["violation"] or "")
+        events[0].update(format=1, model="model: scripted")
+        with open(self.record, "wb") as f:
+            f.write(b"".join(chained(events)))
+
+    def test_read(self):
+        self.older("print(1)", "import os; os._exit(3)", "import os; os._exit(0)", "raise ValueError",
+                   "import os; os.kill(os.getpid(), 9)")
+        self.assertIn("5 steps, sha256", self.agent("verify", 0, self.record))
+        shown = self.agent("transcripts", 0, "show", self.record)
+        self.assertRegex(shown, r"(?m)^recorded: solve \S+ model: scripted$")
+        self.assertIn("  | 1\n", shown)
+        self.assertIn("5 steps run again: nothing differs\n",
+                      self.agent("replay", 0, "--stepjail", self.fake, self.record))
+
+    def test_a_step_without_an_end(self):
+        self.older("print(1)", "print(2)", cut=True)
+        self.assertIn("2 steps, the last of them without an end",
+                      self.agent("verify", 0, self.record))
+        self.assertIn("1 step run again: nothing differs, but 1 cut off and not compared\n",
+                      self.agent("replay", 0, "--stepjail", self.fake, self.record))
+        self.assertIn("the last step was cut off: its end is not recorded",
+                      self.agent("transcripts", 0, "show", self.record))
 
 
 class Real(Installed, RecordCase):

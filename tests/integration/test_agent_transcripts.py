@@ -124,7 +124,8 @@ class Show(FolderCase):
                                         "--stepjail", self.fake)[0], 0)
         (name,) = self.names()
         out = self.transcripts("show", name)
-        for words in ("recorded: solve 20", f"task\n  | {QUESTION}\n", "step 1\n  > import csv\n",
+        self.assertRegex(out, rf"(?m)^recorded: solve \S+ scripted {re.escape(SCRIPT)}$")
+        for words in (f"task\n  | {QUESTION}\n", "step 1\n  > import csv\n",
                       "stdout\n  | 344 rows: ", "ended: exception: ", "the traceback\n  | Traceback",
                       "\nanswer\n  > Gentoo", "outcome: answered\n", ": whole: "):
             self.assertIn(words, out)
