@@ -33,7 +33,7 @@ def facts(run):
     said += [f"state {number(run, 'state_number'):.0f}"] if get(run, "state_number") is not None else []
     said += [count(number(run, "strays"), "process").replace("processs", "processes") + " left running"] \
         if number(run, "strays") else []
-    said += ["limit: " + line(text(run, "limit"), 80)] if text(run, "limit") else []
+    said += [f"limit: <span{' class=nw' * (len(text(run, 'limit')) < 30)}>{line(text(run, 'limit'), 80)}</span>"] if text(run, "limit") else []
     said += ["cut off by: " + line(text(run, "ended_by"), 40)] if text(run, "ended_by") else []
     return f"<p class=facts>{' · '.join(said)}</p>"
 

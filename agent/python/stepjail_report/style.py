@@ -61,7 +61,7 @@ b.u{font-weight:400;color:var(--mark)}
 @media (max-width:34rem){.grid2{grid-template-columns:1fr;gap:0}.grid2 dd{margin-bottom:.5rem}
 header,main,footer{padding-left:1rem;padding-right:1rem}}
 .wide{overflow-x:auto;margin-top:.8rem}
-table{border-collapse:collapse;width:100%;font-size:.875rem}
+table{overflow-wrap:break-word;border-collapse:collapse;width:100%;font-size:.875rem}
 caption{text-align:left;color:var(--dim);font-size:.8125rem;padding-bottom:.3rem}
 th,td{text-align:left;vertical-align:baseline;padding:.3rem 1rem .3rem 0;border-bottom:1px solid var(--line)}
 td:last-child,th:last-child{padding-right:0}
@@ -95,7 +95,7 @@ figcaption{color:var(--dim);font-size:.8125rem;margin-top:.3rem}
 body{font-size:10pt}pre{font-size:8.5pt}pre:not(.prose){border:1px solid var(--line)}
 header,main,footer{max-width:none;padding:0}.skip{display:none}header{padding-top:0}
 h2,h3,h4,summary{break-after:avoid}figure,tr,.wide,.banner{break-inside:avoid}.charts{grid-template-columns:1fr 1fr}
-.wide{overflow:visible}a{color:inherit;text-decoration:none}
+.wide{overflow:visible}table{overflow-wrap:anywhere}a{color:inherit;text-decoration:none}
 .badge,.banner,i,rect,pre{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 details:not(.raw)::details-content{content-visibility:visible;block-size:auto}}
 """
