@@ -1,6 +1,7 @@
-# Against servers that others wrote. Not a part of `make test`: it fetches one package, of the
-# version and digest in package-lock.json, into the build folder.
-interop: all data $(B)/packages ## the agent's model client at aimock, which npm fetches
+# Against servers, clients and a browser that others wrote. Not a part of `make test`: it fetches packages, of
+# the versions and digests in package-lock.json, into the build folder, and Chromium from Debian.
+$(B)/packages.interop: tests/interop/rules.mk ; $(call install_packages,chromium)
+interop: all data $(B)/packages.test $(B)/packages.interop ## model servers, MCP clients and a browser that others made
 	tests/interop/run
 # Under engines that others wrote. They take 200 MB, so they are no part of TEST_PACKAGES.
 $(B)/packages.oci: tests/interop/rules.mk ; $(call install_packages,containerd podman conmon bsdutils)
