@@ -96,8 +96,8 @@ $(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) 
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail.1: $(B)/mkmanual jail/manual.mdoc
 	@echo "  GEN  $@"; $< < jail/manual.mdoc > $@
-$(SCRIPTS:%=$(B)/%): $(B)/%: agent/%
-	@echo "  COPY $@"; mkdir -p $(B); install -m 755 $< $@
+$(SCRIPTS:%=$(B)/%): $(B)/%: agent/% $(B)/gen/commit
+	@echo "  GEN  $@"; sed "/COMMIT =/s/unknown/$$(cat $(B)/gen/commit)/" $< > $@; chmod 755 $@
 $(B)/stepjail-agent.1 $(SCRIPTS:%=$(B)/%.1): %.1: %
 	@echo "  GEN  $@"; $< --man > $@
 # for the parser that is here: one that knows no ABI 4.0 knows no userns rule
@@ -123,7 +123,7 @@ demo: all rootfs ## the agent answers a question about a CSV file, with a script
 		--transcript $(B)/demo.jsonl $(cgroup_option)
 
 include tests/rules.mk
-lint: $(B)/packages.test $(GENERATED) $(B)/privileged ## what is checked without running
+lint: $(B)/packages.test $(B)/gen/built.h $(GENERATED) $(B)/privileged ## what is checked without running
 	tests/lint
 fmt: ## clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
@@ -144,12 +144,10 @@ uninstall: ## remove what install puts there
 	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-oci,-agent,-batch,-mcp,-report} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch,-mcp,-report}.1
 	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail $(DESTDIR)$(PYTHON_DIR)/stepjail{.py,_mcp,_report}
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z]+:.*##' Makefile jail/deb/rules.mk tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
-include tests/cpython/rules.mk
-include tests/interop/rules.mk
-include tests/humaneval/rules.mk
+include $(patsubst %,%/rules.mk,jail/deb tests/cpython tests/interop tests/humaneval)
 -include $(shell find $(B)/musl $(B)/graph $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
 .PHONY: phony all rootfs data demo test unit integration escape walls fault vm asan lint fmt bench picture picture-check install uninstall clean help

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/version.h"
 #include "agent/cmd/commands.h"
 #include "agent/record/record.h"
+#include "built_agent.h"
 #include "init/io.h"
 
 #define STATUS_OWN_FAILURE 125
@@ -96,7 +96,7 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 		return err_say(e, EINVAL,
 			       "no command is given: see stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
-		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
+		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n" BUILT_AGENT);
 	else if (strcmp(first, "--man") == 0)
 		options_man(commands, exits, &out);
 	else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||

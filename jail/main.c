@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
+#include "built.h"
 #include "init/io.h"
 #include "jail/base/command.h"
 #include "jail/watch/outcome.h"
-#include "jail/base/version.h"
 
 static int command_help(char *const *argv, struct err *e);
 
@@ -15,7 +15,7 @@ static int command_version(char *const *argv, struct err *e)
 {
 	(void)argv;
 	(void)e;
-	printf("stepjail %s\n", STEPJAIL_VERSION);
+	printf("stepjail %s\n%s", STEPJAIL_VERSION, BUILT_JAIL);
 	return 0;
 }
 
@@ -36,7 +36,7 @@ static const struct {
 	{ "leases", "remove the network namespaces that runs of root's have kept",
 	  command_leases, false },
 	{ "help", "print this, or a command's options", command_help, false },
-	{ "version", "print the version", command_version, false },
+	{ "version", "print the version and the build", command_version, false },
 	{ "--help", NULL, command_help, false },
 	{ "-h", NULL, command_help, false },
 	{ "--version", NULL, command_version, false },

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "built.h"
 #include "init/io.h"
 #include "jail/base/json.h"
-#include "jail/base/version.h"
 #include "jail/oci/command.h"
 #include "jail/oci/words.h"
 
@@ -109,8 +109,8 @@ static int dispatch(struct call *c, int argc, char **argv, struct err *e)
 	const struct command *command = commands;
 
 	if (r == 0 && c->option[OPTION_VERSION])
-		return printf("stepjail-oci version %s\nspec: %s\n", STEPJAIL_VERSION,
-			      OCI_VERSION);
+		return printf("stepjail-oci version %s\nspec: %s\n" BUILT_OCI,
+			      STEPJAIL_VERSION, OCI_VERSION);
 	if (r < 0)
 		return r;
 	while (name && command < commands + COUNT(commands) &&

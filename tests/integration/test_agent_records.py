@@ -159,7 +159,7 @@ class Origin(RecordCase):
                                                "script": self.path("script.turns")})
         self.assertEqual(start["format"], 2)
         version = self.run_agent("--version")[1]
-        self.assertEqual(version, f"stepjail-agent {got['stepjail_agent']}\n")
+        self.assertEqual(version.splitlines()[0], f"stepjail-agent {got['stepjail_agent']}")
 
     def test_a_server(self):
         mock, out, _ = self.ask([{"say": "Done."}], "--json", "--transcript", self.record)

@@ -308,7 +308,6 @@ class Commands(Host):
                 self.assertEqual([line for line in told.stdout.splitlines() if len(line) > 80],
                                  [])
         self.assertNotIn("--keep-states", self.tool("run", "--help").stdout)
-        self.assertRegex(self.tool("version").stdout, r"^stepjail \d+\.\d+\.\d+\n$")
 
     def test_manual_lint(self):
         lint = (["mandoc", "-Tlint", "-Wwarning"] if shutil.which("mandoc")
@@ -318,6 +317,26 @@ class Commands(Host):
         done = subprocess.run([*lint, os.path.join(BUILD, "stepjail.1")], text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_versions(self):
+        """Of each program: the version in the first line, then what it was built from, and no time."""
+        self.assertEqual(self.tool("version").stdout, self.tool("--version").stdout)
+        compiled = ["commit", "compiler", "libc", "libraries"]
+        versions, commits = set(), set()
+        for name, keys in (("stepjail", compiled), ("stepjail-agent", compiled), ("stepjail-oci", compiled),
+                           ("stepjail-batch", ["commit"]), ("stepjail-mcp", ["commit"])):
+            first, *rest = subprocess.run([os.path.join(BUILD, name), "--version"], text=True, check=True,
+                                          capture_output=True).stdout.splitlines()
+            with self.subTest(program=name):
+                self.assertRegex(first, rf"^{name} (version )?\d+\.\d+\.\d+$")
+                told = dict(row.split(": ", 1) for row in rest)
+                self.assertLessEqual(set(keys), set(told))
+                self.assertRegex(told["commit"], r"^([0-9a-f]{40}(-dirty)?|unknown)$")
+                for part in told.get("libraries", "a 1").split(", "):
+                    self.assertRegex(part, r"^[a-z0-9]+ \d[^ ]*$")
+            versions.add(first.split()[-1])
+            commits.add(told["commit"])
+        self.assertEqual((len(versions), len(commits)), (1, 1))
 
     def test_full_stdout(self):
         for command in ("help", "version", "explain", "check"):

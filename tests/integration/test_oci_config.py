@@ -147,7 +147,7 @@ class OciConfig(OciScene):
 
     def test_what_it_says_of_itself(self):
         done = subprocess.run([OCI, "--version"], stdout=subprocess.PIPE, check=True, text=True)
-        self.assertRegex(done.stdout, r"\Astepjail-oci version \S+\nspec: 1\.0\.2\n\Z")
+        self.assertRegex(done.stdout, r"\Astepjail-oci version \S+\nspec: 1\.0\.2\ncommit: ")
         self.assertIn("linux", json.loads(self.done("features")))
         bundle = self.bundle("bundle", "1", {"process": {"oomScoreAdj": 5}, "other": 1})
         told = self.done("explain", "--bundle", bundle)
