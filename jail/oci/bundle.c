@@ -29,9 +29,14 @@ const char *bundle_text(const cJSON *object, const char *name)
 
 bool bundle_is_listed(const char *word, const char *const *list)
 {
-	while (*list && strcmp(*list, word) != 0)
-		list++;
-	return *list != NULL;
+	for (; *list; list++) {
+		size_t n = strlen(*list);
+
+		/* with the NUL, unless it is a folder */
+		if (strncmp(*list, word, n + ((*list)[n - 1] != '/')) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* null, false, 0 or empty */

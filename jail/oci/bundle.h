@@ -67,7 +67,11 @@ void bundle_note(const struct bundle *b, const char *part, const char *became);
 /** bundle_text() - A member that is a string; "" where it is not there or another type */
 const char *bundle_text(const cJSON *object, const char *name);
 
-/** bundle_is_listed() - Is a word in a list? NULL ends the list */
+/**
+ * bundle_is_listed() - Is a word in a list? NULL ends it
+ *
+ * A path of the list that ends with "/" stands for all below it.
+ */
 bool bundle_is_listed(const char *word, const char *const *list);
 
 /** bundle_mounts() - Take "mounts"; in mounts.c */

@@ -74,6 +74,7 @@ static const char *const capabilities[] = {
 static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
 				       "/dev/random", "/dev/urandom", "/dev/tty",
 				       NULL };
+static const char *const kernel_folders[] = { "/proc/", "/sys/", NULL };
 /* Podman's default: without a network there is nobody to ping */
 static const char *const sysctls[] = { "net.ipv4.ping_group_range", NULL };
 
@@ -124,28 +125,13 @@ static int take_seccomp(struct bundle *b, const cJSON *value, struct err *e)
 	return 0;
 }
 
-#define TAKEN(path, take, why)                                                           \
-	{                                                                                \
-		path, MEMBER_TAKEN, why, take, NULL                                      \
-	}
-#define OPTION(path, why)                                                                \
-	{                                                                                \
-		path, MEMBER_OPTION, why, NULL, NULL                                     \
-	}
-#define IGNORED(path, why)                                                               \
-	{                                                                                \
-		path, MEMBER_IGNORED, why, NULL, NULL                                    \
-	}
-#define REFUSED(path, why)                                                               \
-	{                                                                                \
-		path, MEMBER_REFUSED, why, NULL, NULL                                    \
-	}
-#define ONLY(path, list, why)                                                            \
-	{                                                                                \
-		path, MEMBER_ONLY, why, NULL, list                                       \
-	}
-
 /* clang-format off */
+#define TAKEN(path, take, why) { path, MEMBER_TAKEN, why, take, NULL }
+#define OPTION(path, why) { path, MEMBER_OPTION, why, NULL, NULL }
+#define IGNORED(path, why) { path, MEMBER_IGNORED, why, NULL, NULL }
+#define REFUSED(path, why) { path, MEMBER_REFUSED, why, NULL, NULL }
+#define ONLY(path, list, why) { path, MEMBER_ONLY, why, NULL, list }
+
 const struct member members[] = {
 	TAKEN("ociVersion", take_version, "must be 1.x"),
 	IGNORED("annotations", "kept in the state, for the engine"),
@@ -177,7 +163,7 @@ const struct member members[] = {
 	ONLY("linux.sysctl", sysctls, "a jail has the kernel's own values; Podman's default, net.ipv4.ping_group_range, is ignored"),
 	TAKEN("linux.seccomp", take_seccomp, "ignored, as a jail's own list is shorter; a profile that allows by default, or has a listener, is refused"),
 	IGNORED("linux.rootfsPropagation", "a jail's mounts are private"),
-	IGNORED("linux.maskedPaths linux.readonlyPaths", "a jail's /proc has process folders only and is read-only, and there is no /sys"),
+	ONLY("linux.maskedPaths linux.readonlyPaths", kernel_folders, "a jail masks nothing of a root tree or bind: leave such a file out, or mount it with ro; of /proc it has process folders only, read-only, and no /sys"),
 	REFUSED("linux.intelRdt linux.memoryPolicy linux.resources.cpu.mems", "a jail has no share of caches or nodes of its own"),
 	REFUSED("linux.personality linux.timeOffsets", "a jail has that of Linux, and the host's clocks"),
 	IGNORED("linux.resources.devices", "a jail has six harmless devices, and makes none"),

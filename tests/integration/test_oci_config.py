@@ -41,6 +41,9 @@ REFUSED = (
     ({"linux": {"namespaces": [{"type": "moon"}]}}, "moon"),
     ({"linux": {"devices": [{"path": "/dev/sda", "type": "b"}]}}, "/dev/sda"),
     ({"linux": {"sysctl": {"kernel.shm_rmid_forced": "1"}}}, "kernel.shm_rmid_forced"),
+    ({"linux": {"maskedPaths": ["/proc/kcore", "/etc/shadow"]}}, "/etc/shadow"),
+    ({"linux": {"maskedPaths": ["/process"]}}, "/process"),
+    ({"linux": {"readonlyPaths": ["/work/a"]}}, "/work/a"),
     ({"linux": {"seccomp": {"defaultAction": "SCMP_ACT_ALLOW"}}}, "linux.seccomp"),
     ({"linux": {"seccomp": {"listenerPath": "/x", "defaultAction": "SCMP_ACT_ERRNO"}}},
      "linux.seccomp"),
@@ -130,7 +133,8 @@ class OciConfig(OciScene):
                         "capabilities": {"bounding": ["CAP_CHOWN"]}, "noNewPrivileges": True},
             "linux": {"resources": {"memory": {"limit": 1 << 27}, "pids": {"limit": 20},
                                     "cpu": {"shares": 1024}, "devices": [{"allow": False}]},
-                      "maskedPaths": ["/proc/kcore"], "seccomp": {
+                      "maskedPaths": ["/proc/kcore", "/sys/firmware"],
+                      "readonlyPaths": ["/proc/sys", "/proc/bus"], "seccomp": {
                           "defaultAction": "SCMP_ACT_ERRNO"}}, "com.example": {"x": 1}})
         self.done("start", "a")
         self.assertEqual(self.end(pid), 0)
