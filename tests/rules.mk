@@ -88,7 +88,7 @@ RUN.vm := tests/vm/test
 vm: vm.built ## cgroup v2 for real, in a guest
 	$(RUN.vm)
 bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
-	tests/bench/run && tests/bench/programs && tests/bench/sessions && tests/bench/neighbours
+	tests/bench/run && tests/bench/cycle && tests/bench/programs && tests/bench/sessions && tests/bench/neighbours
 
 # the README's picture: what the demo shows on a terminal
 PICTURE = tests/data/demo.svg 'make demo' $(B)/stepjail-agent solve \
