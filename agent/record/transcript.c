@@ -38,7 +38,7 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 			"--transcript: %s; give --transcript FILE, or --transcript none to go without",
 			why.text);
 	text_puts(&t->path, path);
-	if (transcripts_find(&others, NULL, &why) == 0) {
+	if (transcripts_find(&others, &why) == 0) {
 		t->others = others.count;
 		t->others_bytes = others.bytes;
 	}
