@@ -66,6 +66,7 @@ static const struct opt opts[] = {
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, also of a run that fails before its first step, and nothing else on stdout; progress goes to stderr.",
 	  COMMON(RESULTS, FLAG, json) },
+	{ "events", NULL, NULL, TRANSCRIPT_EVENTS, ROW(RESULTS, FLAG, events) },
 	{ "quiet", NULL, NULL, "Show no progress on stderr.",
 	  COMMON(RESULTS, FLAG, quiet) },
 	{ .name = NULL },

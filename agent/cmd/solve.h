@@ -20,6 +20,7 @@ struct solve_options {
 	bool require_confinement;
 	bool json;
 	bool quiet;
+	bool events;
 	struct opt_list tests;
 	struct jail_options jail;
 	struct checks_options checks;

@@ -143,13 +143,18 @@ int solve_plan(struct solve *s, struct err *e)
 	const struct solve_options *o = s->o;
 	struct task *t = &s->task;
 
+	if (o->json && o->events)
+		return err_say(
+			e, EINVAL,
+			"--events: stdout is that of --json: leave one of the two out");
 	if (open_files(s, e) < 0 || read_rules(s, e) < 0 ||
 	    budget_make(&o->budget, o->plan.model_name, &t->budget, e) < 0 ||
 	    checks_plan(&s->loop.checks, &o->checks, e) < 0 ||
 	    (o->skills &&
 	     skills_bind(o->skills, &s->binds, t->stop, s->skills_hex, e) < 0) ||
-	    transcript_open(&t->transcript, o->transcript, "solve", e) < 0 ||
-	    (t->transcript.fd >= 0 && record_inputs(s, e) < 0) ||
+	    transcript_open(&t->transcript, o->transcript, "solve",
+			    o->events ? t->stop : NULL, e) < 0 ||
+	    (transcript_wanted(&t->transcript) && record_inputs(s, e) < 0) ||
 	    shown_plan(&s->loop.shown, &s->loop.out.folder, &t->transcript,
 		       &t->confined.policy, e) < 0)
 		return -e->errnum;
