@@ -39,7 +39,7 @@ int transcripts_become(char *const *argv, struct err *e)
 
 	if (!slash)
 		return err_set(e, errno, PROGRAM ": /proc/self/exe");
-	(void)strcpy(slash + 1, PROGRAM);
+	memcpy(slash + 1, PROGRAM, sizeof(PROGRAM));
 	for (size_t i = 0; argv[i]; i++) {
 		if (i + 3 == OPT_LIST_MAX)
 			return err_say(e, E2BIG, "transcripts: too many arguments");

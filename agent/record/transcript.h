@@ -14,6 +14,7 @@
  *	start	who ran what: the model, its prompts, the jail's options, files' digests
  *	session	a new jail: its posture, digests of plan, root tree and posture
  *	reply	what the model said, and what it has used so far
+ *	confirm	what a person said to the step that is next (--confirm)
  *	code	is run next
  *	step	how that ended, what it printed, what the model was told
  *	tests	how an answer did with the user's tests, in a jail of the judge's own
