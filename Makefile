@@ -34,7 +34,7 @@ SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 OCI_C := $(wildcard jail/oci/*.c)
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
-SCRIPTS := stepjail-batch stepjail-mcp stepjail-report
+SCRIPTS := stepjail-batch stepjail-mcp stepjail-report stepjail-transcripts
 AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_copier.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
@@ -129,10 +129,10 @@ fmt: ## clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
-	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail/oci,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_{mcp,report}
-	install -m 755 $(B)/stepjail $(B)/stepjail-{oci,agent,batch,mcp,report} $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail/oci,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_{mcp,report,transcripts}
+	install -m 755 $(B)/stepjail $(B)/stepjail-{oci,agent} $(SCRIPTS:%=$(B)/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
-	install -m 644 $(B)/stepjail.1 $(B)/stepjail-{agent,batch,mcp,report}.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(SCRIPTS:%=$(B)/%.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
 	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail
 	cd agent/python && for f in *.py */*.py; do install -m 644 $$f $(DESTDIR)$(PYTHON_DIR)/$$f; done
@@ -141,8 +141,8 @@ install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 uninstall: ## remove what install puts there
-	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-oci,-agent,-batch,-mcp,-report} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch,-mcp,-report}.1
-	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail $(DESTDIR)$(PYTHON_DIR)/stepjail{.py,_mcp,_report}
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,stepjail stepjail-oci stepjail-agent $(SCRIPTS)) $(patsubst %,$(DESTDIR)$(PREFIX)/share/man/man1/%.1,stepjail stepjail-agent $(SCRIPTS))
+	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail $(DESTDIR)$(PYTHON_DIR)/stepjail{.py,_mcp,_report,_transcripts}
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile jail/deb/rules.mk tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built

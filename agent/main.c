@@ -15,17 +15,15 @@
 
 #define STATUS_OWN_FAILURE 125
 
-static const struct command *const commands[] = { &command_solve,
-						  &command_repl,
-						  &command_verify,
-						  &command_replay,
-						  &command_transcripts_list,
-						  &command_transcripts_show,
-						  &command_transcripts_verify,
-						  &command_transcripts_violations,
-						  &command_transcripts_prune,
-						  &command_check,
-						  NULL };
+static const struct command *const commands[] = {
+	&command_solve,
+	&command_repl,
+	&command_verify,
+	&command_replay,
+	&command_transcripts,
+	&command_check,
+	NULL,
+};
 
 /* of all commands, behind their own */
 static const struct exit_row exits[] = {
@@ -47,18 +45,11 @@ static void usage(struct text *out)
 		       "COMMAND --help ends with the command's exit statuses.\n");
 }
 
-/* the command that the first words name; @words gets how many they are */
-static const struct command *find(char *const *argv, size_t *words)
+static const struct command *find(const char *name)
 {
-	for (size_t i = 0; argv[0] && commands[i]; i++) {
-		const char *name = commands[i]->name;
-		size_t first = strcspn(name, " ");
-
-		*words = name[first] ? 2 : 1;
-		if (strncmp(argv[0], name, first) == 0 && !argv[0][first] &&
-		    (*words == 1 || (argv[1] && strcmp(argv[1], name + first + 1) == 0)))
+	for (size_t i = 0; name && commands[i]; i++)
+		if (strcmp(name, commands[i]->name) == 0)
 			return commands[i];
-	}
 	return NULL;
 }
 
@@ -87,11 +78,10 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 {
 	cleanup_text struct text out = { 0 };
 	const char *first = argv[0];
-	size_t words;
-	const struct command *cmd = find(argv, &words);
+	const struct command *cmd = find(first);
 
 	if (cmd)
-		return run_command(cmd, argv + words, stop, e);
+		return run_command(cmd, argv + 1, stop, e);
 	if (!first)
 		return err_say(e, EINVAL,
 			       "no command is given: see stepjail-agent --help");
@@ -102,8 +92,8 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
 		 (strcmp(first, "help") == 0 && !argv[1]))
 		usage(&out);
-	else if (strcmp(first, "help") == 0 && find(argv + 1, &words))
-		options_help(find(argv + 1, &words), exits, OPT_HELP_COMMON, &out);
+	else if (strcmp(first, "help") == 0 && find(argv[1]))
+		options_help(find(argv[1]), exits, OPT_HELP_COMMON, &out);
 	else
 		return err_say(e, EINVAL,
 			       "'%.80s' is not a command: see stepjail-agent --help",
@@ -143,6 +133,8 @@ int main(int argc, char **argv)
 	record_begin(argv);
 	r = io_hold_standard(O_RDONLY);
 	r = r < 0 ? err_set(&e, -r, "open /dev/null") : confine_early(&e);
+	if (r == 0 && argc > 1 && find(argv[1]) == &command_transcripts)
+		r = transcripts_become(argv + 2, &e);
 	if (r == 0)
 		r = stop_open(&stop, &e);
 	if (r == 0)

@@ -21,6 +21,7 @@ struct repl_options {
 	uint64_t color;
 	bool no_history;
 	bool keep_going;
+	bool events;
 	bool require_confinement;
 	struct jail_options jail;
 	struct out_options out;
@@ -38,6 +39,8 @@ static const struct opt opts[] = {
 	{ "keep-going", NULL, NULL,
 	  "Go on with a script behind a step or a command that failed.",
 	  ROW(RESULTS, FLAG, keep_going) },
+	{ "events", NULL, NULL, TRANSCRIPT_EVENTS " What the code prints goes to stderr.",
+	  ROW(RESULTS, FLAG, events) },
 	{ .name = NULL },
 };
 
@@ -151,9 +154,10 @@ static int start(struct repl *r, const struct repl_options *o, struct stop *stop
 	r->lines.complete = repl_complete;
 	r->lines.complete_arg = r;
 	r->keep_going = o->keep_going || isatty(STDIN_FILENO);
-	if (transcript_open(&r->transcript, o->transcript, "repl", e) < 0)
+	if (transcript_open(&r->transcript, o->transcript, "repl",
+			    o->events ? stop : NULL, e) < 0)
 		return -e->errnum;
-	if (r->transcript.fd >= 0) {
+	if (transcript_wanted(&r->transcript)) {
 		r->given = inputs_record(&o->jail, &r->binds, false, stop, e);
 		if (!r->given)
 			return -e->errnum;

@@ -20,7 +20,7 @@
 
 static const struct opt opts[] = {
 	{ "model", "MODEL", NULL,
-	  "Who writes the code: openai, anthropic, ollama, llamacpp or vllm, which say how a server is spoken to and where it usually is (openai is right for each server of chat completions; give --base-url); or scripted:FILE, replies from a file, with no model.",
+	  "Who writes the code: openai, anthropic, ollama, llamacpp or vllm, which say how a server is spoken to and where it usually is (openai is right for each server of chat completions; give --base-url), also with the model's name: ollama/NAME; or scripted:FILE, replies from a file, with no model.",
 	  COMMON(MODEL, TEXT, model) },
 	{ "model-name", "NAME", NULL, "The model's name on the server.",
 	  COMMON(MODEL, TEXT, plan.model_name) },
@@ -48,6 +48,9 @@ static const struct opt opts[] = {
 	{ "reply-tokens", "NUMBER", NULL,
 	  "The longest reply to ask for; without this the server decides (with anthropic, it is 8192).",
 	  ROW(MODEL, COUNT, reply_tokens), .min = 1, .max = 1000000000 },
+	{ "set", "KEY=JSON", NULL,
+	  "One more member of each request, such as temperature=0.2, seed=7 or reasoning='{\"effort\": \"high\"}'. May be given again.",
+	  ROW(MODEL, LIST, set) },
 	{ "header-file", "FILE", NULL,
 	  "Send each line of this file, \"Name: value\", as one more header of each request.",
 	  ROW(MODEL, TEXT, plan.header_file) },
@@ -57,6 +60,9 @@ static const struct opt opts[] = {
 	{ "tests", "FILE", NULL,
 	  "The answer counts when the tests in this file pass in a fresh jail: unittest, pytest with --rootfs data, or plain cases (.json, .jsonl), which the model cannot read. May be given again.",
 	  COMMON(JUDGING, LIST, tests) },
+	{ "confirm", NULL, NULL,
+	  "Ask on the terminal before each step: y runs it; n REASON does not, and tells the model why; stop ends the task.",
+	  COMMON(TASK, FLAG, confirm) },
 	{ "skills", "DIR", NULL,
 	  "Let the code import the modules in this folder (from skills.NAME import NAME), and tell the model of them.",
 	  ROW(TASK, TEXT, skills) },
@@ -66,6 +72,7 @@ static const struct opt opts[] = {
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, also of a run that fails before its first step, and nothing else on stdout; progress goes to stderr.",
 	  COMMON(RESULTS, FLAG, json) },
+	{ "events", NULL, NULL, TRANSCRIPT_EVENTS, ROW(RESULTS, FLAG, events) },
 	{ "quiet", NULL, NULL, "Show no progress on stderr.",
 	  COMMON(RESULTS, FLAG, quiet) },
 	{ .name = NULL },
@@ -81,6 +88,7 @@ static void solve_free(struct solve **where)
 	transcript_close(&s->task.transcript);
 	jail_binds_free(&s->binds);
 	text_free(&s->asked);
+	cJSON_Delete(s->settings);
 	free(s);
 }
 
@@ -98,6 +106,7 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	s->loop.task = s->loop.checks.task = &s->task;
 	s->loop.out = OUT_NONE;
 	s->loop.shown = SHOWN_NONE;
+	s->loop.asker.fd = -1;
 	show_open(&s->task.show, o->quiet ? -1 : STDERR_FILENO, (enum show_color)o->color,
 		  stop);
 
@@ -138,7 +147,8 @@ static const struct exit_row exits[] = {
 	{ "3", "No answer: the steps, or another limit of the task, are used up." },
 	{ "4",
 	  "No answer: the model failed. It could not be reached, it refused, or its reply made no sense." },
-	{ "5", "No answer: --check-prompt refused what was to be sent to the model." },
+	{ "5",
+	  "No answer: --check-prompt refused what was to be sent to the model, or a person said stop at --confirm." },
 	{ "6", "An answer, but not all files of --out could be written." },
 	{ "124", "No answer: --wall-time is used up." },
 	{ NULL, NULL },

@@ -10,9 +10,13 @@ extern const struct command command_solve;
 extern const struct command command_repl;
 extern const struct command command_verify;
 extern const struct command command_replay;
-extern const struct command command_transcripts_list;
-extern const struct command command_transcripts_show;
-extern const struct command command_transcripts_verify;
-extern const struct command command_transcripts_violations;
-extern const struct command command_transcripts_prune;
+extern const struct command command_transcripts;
 extern const struct command command_check;
+
+/**
+ * transcripts_become() - Execute the program that has the commands of transcripts
+ * @argv:	What is behind that word
+ *
+ * Before signals are blocked. Return: -errno, where it is not there
+ */
+int transcripts_become(char *const *argv, struct err *e);

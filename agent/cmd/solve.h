@@ -5,6 +5,7 @@
 #pragma once
 
 #include "agent/loop/loop.h"
+#include "agent/model/settings.h"
 
 struct solve_options {
 	const char *system;
@@ -20,6 +21,9 @@ struct solve_options {
 	bool require_confinement;
 	bool json;
 	bool quiet;
+	bool events;
+	bool confirm;
+	struct opt_list set;
 	struct opt_list tests;
 	struct jail_options jail;
 	struct checks_options checks;
@@ -34,6 +38,7 @@ struct solve {
 	struct jail_binds binds;
 	char skills_hex[DIGEST_HEX]; /* of what is in --skills */
 	struct model_plan model_plan;
+	cJSON *settings; /* of --set; or NULL */
 	struct task task;
 	struct loop loop;
 };

@@ -125,7 +125,7 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 	if (s->task.plan.stateless)
 		show_not_enforced(&s->task.show, s->task.session.opened);
 	session_close(&s->task.session);
-	if (!s->o->json && end == OUTCOME_ANSWERED)
+	if (!s->o->json && !s->o->events && end == OUTCOME_ANSWERED)
 		r = print_answer(s, e);
 	out_show(&s->loop.out, &s->task.show);
 	show_usage(s);

@@ -21,6 +21,25 @@ static void note(void *arg, const char *line)
 	show_note(arg, "%s", line);
 }
 
+/* its name may stand in --model, as in ollama/NAME */
+static int name_model(struct solve *s, struct err *e)
+{
+	struct model_plan *p = &s->model_plan;
+	const char *model = s->o->model ? s->o->model : "";
+	const char *end = model + strcspn(model, ":/");
+
+	*p = s->o->plan;
+	if (*end != '/')
+		return 0;
+	if (p->model_name)
+		return err_say(
+			e, EINVAL,
+			"--model-name: the name stands in --model %.80s: leave one of the two out",
+			model);
+	p->model_name = end[1] ? end + 1 : NULL;
+	return 0;
+}
+
 static int open_model(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
@@ -30,7 +49,7 @@ static int open_model(struct solve *s, struct err *e)
 		return err_say(
 			e, EINVAL,
 			"--model is missing: give --model scripted:FILE for a file of turns, or --model openai (or anthropic, ollama, llamacpp, vllm) --model-name NAME for a server");
-	*p = o->plan;
+	p->settings = s->settings;
 	p->require_confinement = o->require_confinement;
 	p->tools = o->code_in == 1;
 	p->stop = s->task.stop;
@@ -143,13 +162,20 @@ int solve_plan(struct solve *s, struct err *e)
 	const struct solve_options *o = s->o;
 	struct task *t = &s->task;
 
-	if (open_files(s, e) < 0 || read_rules(s, e) < 0 ||
-	    budget_make(&o->budget, o->plan.model_name, &t->budget, e) < 0 ||
+	if (o->json && o->events)
+		return err_say(
+			e, EINVAL,
+			"--events: stdout is that of --json: leave one of the two out");
+	if (name_model(s, e) < 0 || settings_make(&o->set, &s->settings, e) < 0 ||
+	    open_files(s, e) < 0 || read_rules(s, e) < 0 ||
+	    (o->confirm && confirm_open(&s->loop, o->color, e) < 0) ||
+	    budget_make(&o->budget, s->model_plan.model_name, &t->budget, e) < 0 ||
 	    checks_plan(&s->loop.checks, &o->checks, e) < 0 ||
 	    (o->skills &&
 	     skills_bind(o->skills, &s->binds, t->stop, s->skills_hex, e) < 0) ||
-	    transcript_open(&t->transcript, o->transcript, "solve", e) < 0 ||
-	    (t->transcript.fd >= 0 && record_inputs(s, e) < 0) ||
+	    transcript_open(&t->transcript, o->transcript, "solve",
+			    o->events ? t->stop : NULL, e) < 0 ||
+	    (transcript_wanted(&t->transcript) && record_inputs(s, e) < 0) ||
 	    shown_plan(&s->loop.shown, &s->loop.out.folder, &t->transcript,
 		       &t->confined.policy, e) < 0)
 		return -e->errnum;

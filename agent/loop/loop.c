@@ -11,6 +11,7 @@
 #include "agent/loop/prompt.h"
 #include "agent/model/fence.h"
 #include "agent/model/tool.h"
+#include "init/io.h"
 
 /* exit statuses are listed for users in main.c's exits[] */
 const struct loop_outcome loop_outcomes[OUTCOME_COUNT] = {
@@ -153,21 +154,29 @@ static void limit_cpu(struct task *t)
 static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 {
 	cleanup_text struct text observation = { 0 };
-	const char *words = text_string(&l->complaint);
-	bool run = !*words;
+	bool run = !l->complaint.length;
 	struct show *show = &l->task->show;
 	struct budget *budget = &l->task->budget;
 	uint64_t total = budget->limit[BUDGET_STEPS];
 	int r = 0;
 
-	if (!run) {
-		show_code(show, number, total, "", 0, false);
-		show_notes(show, words);
-		text_printf(&observation, "Step %" PRIu64 " of %" PRIu64 ": %s\n", number,
-			    total, words);
-	} else {
+	if (run)
 		show_code(show, number, total, text_string(&l->found.code),
 			  l->found.code.length, !l->reply.call_count);
+	else
+		show_code(show, number, total, "", 0, false);
+	if (run && l->asker.fd >= 0) {
+		enum outcome end = confirm_step(l, number, e);
+
+		if (end != LOOP_GO_ON)
+			return end;
+		run = !l->complaint.length;
+	}
+	if (!run) {
+		show_notes(show, text_string(&l->complaint));
+		text_printf(&observation, "Step %" PRIu64 " of %" PRIu64 ": %s\n", number,
+			    total, text_string(&l->complaint));
+	} else {
 		limit_cpu(l->task);
 		/* what is run is in the transcript before it runs */
 		r = task_record(
@@ -342,6 +351,7 @@ void loop_free(struct loop *l)
 	checks_free(&l->checks);
 	text_free(&l->preface);
 	text_free(&l->rules);
+	io_close_fd(&l->asker.fd);
 	chat_free(&l->chat);
 	reply_free(&l->reply);
 	text_free(&l->complaint);

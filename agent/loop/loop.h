@@ -36,6 +36,7 @@ struct loop {
 	struct checks checks; /* of prompts, replies, the answer */
 	struct text preface;  /* for the model, of the functions in --skills */
 	struct text rules;    /* of --system; empty for none */
+	struct show asker;    /* the terminal of --confirm; its fd is -1 without */
 	cJSON *given; /* what the jails are made with: inputs_record(); taken over */
 
 	/* while it runs */
@@ -89,6 +90,16 @@ extern const struct loop_outcome {
 
 /** loop_ask() - Have the model reply, into l->reply; LOOP_GO_ON or why there is none */
 enum outcome loop_ask(struct loop *l, struct err *e);
+
+/** confirm_open() - Open the terminal for --confirm; 0 or -errno */
+int confirm_open(struct loop *l, uint64_t color, struct err *e);
+
+/**
+ * confirm_step() - Ask a person whether a step may run, and record what they say
+ *
+ * Return: LOOP_GO_ON, with a complaint where it may not; OUTCOME_REFUSED: end the task
+ */
+enum outcome confirm_step(struct loop *l, uint64_t number, struct err *e);
 
 /** loop_ended() - The outcome where this budget is used up and there is no answer */
 enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err *e);

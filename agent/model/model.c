@@ -23,7 +23,7 @@ static const struct provider providers[] = {
 int model_open(struct model *m, const char *name, const struct model_plan *plan,
 	       struct err *e)
 {
-	size_t length = strcspn(name, ":");
+	size_t length = strcspn(name, ":/");
 	bool colon = name[length] == ':', served;
 
 	*m = (struct model){ .plan = plan, .script.path = name + length + colon };
@@ -31,26 +31,28 @@ int model_open(struct model *m, const char *name, const struct model_plan *plan,
 		if (strlen(providers[i].name) == length &&
 		    strncmp(providers[i].name, name, length) == 0)
 			m->provider = &providers[i];
-	if (!m->provider)
+	if (!m->provider || (!m->provider->dialect && name[length] == '/'))
 		return err_say(
 			e, EINVAL,
-			"--model: '%.80s' is no model; give scripted:FILE, openai, anthropic, ollama, llamacpp or vllm",
+			"--model: '%.80s' is no model; give scripted:FILE, or openai, anthropic, ollama, llamacpp or vllm, alone or with a name as in openai/NAME",
 			name);
 	served = m->provider->dialect;
 	if (served && colon)
 		return err_say(
 			e, EINVAL,
-			"--model: write '%s' alone; the model's name goes to --model-name",
-			m->provider->name);
+			"--model: write '%s' alone and the model's name to --model-name, or both as %s/NAME",
+			m->provider->name, m->provider->name);
 	if (!served && !*m->script.path)
 		return err_say(e, EINVAL, "--model: give %s:FILE", m->provider->name);
-	if (!served && (plan->base_url || plan->key_file || plan->header_file))
+	if (!served &&
+	    (plan->base_url || plan->key_file || plan->header_file || plan->settings))
 		return err_say(
 			e, EINVAL,
 			"%s: is for a model on a server, and '%s' is not on one: leave it out",
-			plan->base_url   ? "--base-url"
-			: plan->key_file ? "--key-file"
-					 : "--header-file",
+			plan->base_url      ? "--base-url"
+			: plan->key_file    ? "--key-file"
+			: plan->header_file ? "--header-file"
+					    : "--set",
 			m->provider->name);
 	return (served ? server_open : scripted_open)(m, e);
 }

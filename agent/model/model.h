@@ -22,6 +22,7 @@ struct model_plan {
 	const char *model_name;
 	const char *key_file;
 	const char *header_file; /* more headers, for the model client to read; or NULL */
+	const cJSON *settings;   /* more members of a request (settings.h); or NULL */
 	bool require_confinement; /* of the model client, too */
 	bool tools;               /* offer the tool `python`, and expect calls of it */
 	uint64_t retries;
@@ -74,7 +75,8 @@ struct provider {
 
 /**
  * model_open() - Make the model that --model names, and start its client (client.h)
- * @name:	"scripted:FILE", "openai", "anthropic", "ollama", "llamacpp", "vllm"
+ * @name:	"scripted:FILE", "openai", "anthropic", "ollama", "llamacpp", "vllm"; the
+ *		model's name may follow a slash, and is not looked at
  *
  * Return: 0, or -errno with one line that says what to give
  */

@@ -8,6 +8,7 @@
 #include "agent/base/escape.h"
 #include "agent/base/utf8.h"
 #include "agent/model/response.h"
+#include "agent/model/settings.h"
 
 #define FAULT_NAMES 5
 
@@ -62,6 +63,7 @@ int response_ask(const struct dialect *dialect, const struct model *m,
 	cleanup_json cJSON *body = cJSON_CreateObject();
 
 	dialect->ask(m, chat, body);
+	settings_add(body, m->plan->settings);
 	json_print(body, out);
 	return text_check(out, "the request to the model", e);
 }

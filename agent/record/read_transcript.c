@@ -59,11 +59,10 @@ static void renew(const char *event, cJSON *line)
 		if (strcmp(event, names[i].event) == 0 &&
 		    (one = cJSON_DetachItemFromObjectCaseSensitive(line, names[i].was)))
 			json_add(line, names[i].is, one);
-	one = cJSON_GetObjectItemCaseSensitive(line, "model");
-	if (cJSON_IsString(one)) {
+	if (json_string(line, "model")) {
 		cJSON *model = cJSON_CreateObject();
 
-		json_add(model, "name", one->valuestring);
+		json_add(model, "name", json_string(line, "model"));
 		(void)cJSON_ReplaceItemInObjectCaseSensitive(line, "model", model);
 	}
 	if (by)

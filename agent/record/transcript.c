@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -38,7 +39,7 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 			"--transcript: %s; give --transcript FILE, or --transcript none to go without",
 			why.text);
 	text_puts(&t->path, path);
-	if (transcripts_find(&others, NULL, &why) == 0) {
+	if (transcripts_find(&others, &why) == 0) {
 		t->others = others.count;
 		t->others_bytes = others.bytes;
 	}
@@ -71,11 +72,11 @@ static int lock(struct transcript *t, struct err *e)
 }
 
 int transcript_open(struct transcript *t, const char *given, const char *command,
-		    struct err *e)
+		    struct stop *events, struct err *e)
 {
 	int r = 0;
 
-	*t = (struct transcript){ .fd = -1, .chosen = !given };
+	*t = (struct transcript){ .fd = -1, .chosen = !given, .events = events };
 	chain_begin(&t->chain);
 	if (given && strcmp(given, "none") == 0)
 		return 0;
@@ -103,6 +104,28 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 	return r < 0 ? r : sync_folder(t, e);
 }
 
+bool transcript_wanted(const struct transcript *t)
+{
+	return t->fd >= 0 || t->events;
+}
+
+/* a line that is in the file, or would be; a signal that comes into it does not cut it */
+static int print_event(struct transcript *t, const struct text *line, struct err *e)
+{
+	int r = 0;
+
+	for (size_t at = 0, n; t->events && r == 0 && at < line->length; at += n) {
+		n = line->length - at < PIPE_BUF ? line->length - at : PIPE_BUF;
+		r = stop_write(t->events, STDOUT_FILENO, line->bytes + at, n);
+		if (r == -EINTR)
+			r = stop_write(t->events, STDOUT_FILENO, line->bytes + at, n);
+	}
+	if (r == 0)
+		return 0;
+	t->events = NULL;
+	return r == -EINTR ? 0 : err_set(e, -r, "--events: cannot write to stdout");
+}
+
 static int write_line(struct transcript *t, const char *event, const cJSON *members,
 		      struct err *e)
 {
@@ -123,8 +146,8 @@ static int write_line(struct transcript *t, const char *event, const cJSON *memb
 	r = text_check(&line, "a line of the transcript", e);
 	if (r < 0)
 		return r;
-	r = io_write_all(t->fd, line.bytes, line.length);
-	if (r == 0 && fdatasync(t->fd) < 0)
+	r = t->fd < 0 ? 0 : io_write_all(t->fd, line.bytes, line.length);
+	if (r == 0 && t->fd >= 0 && fdatasync(t->fd) < 0)
 		r = -errno;
 	if (r < 0)
 		return err_set(
@@ -133,7 +156,7 @@ static int write_line(struct transcript *t, const char *event, const cJSON *memb
 			text_string(&t->path));
 	t->bytes += (off_t)line.length;
 	t->chain = next;
-	return 0;
+	return print_event(t, &line, e);
 }
 
 static int add(struct transcript *t, const char *event, const cJSON *members,
@@ -148,7 +171,8 @@ static int add(struct transcript *t, const char *event, const cJSON *members,
 	if (r < 0) {
 		/* half a line is of no use, and there is perhaps room to take it back */
 		t->failed = true;
-		(void)!ftruncate(t->fd, t->bytes);
+		if (t->fd >= 0)
+			(void)!ftruncate(t->fd, t->bytes);
 	}
 	return r;
 }
@@ -165,7 +189,7 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 		cJSON_Delete(opened);
 		t->told = s->id;
 	}
-	if (r == 0 && t->fd >= 0)
+	if (r == 0 && transcript_wanted(t))
 		r = add(t, event, members, e);
 	cJSON_Delete(members);
 	return r;

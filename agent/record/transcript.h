@@ -14,6 +14,7 @@
  *	start	who ran what: the model, its prompts, the jail's options, files' digests
  *	session	a new jail: its posture, digests of plan, root tree and posture
  *	reply	what the model said, and what it has used so far
+ *	confirm	what a person said to the step that is next (--confirm)
  *	code	is run next
  *	step	how that ended, what it printed, what the model was told
  *	tests	how an answer did with the user's tests, in a jail of the judge's own
@@ -31,6 +32,9 @@
  * line is not written, and the run ends; nor is it read. */
 #define TRANSCRIPT_LINE_MAX ((size_t)32 << 20)
 
+#define TRANSCRIPT_EVENTS                                                                \
+	"Print the transcript's lines on stdout as they are written, one JSON object each, and nothing else."
+
 struct transcript {
 	int fd;             /* -1 for none, or none any more */
 	bool failed;        /* a line could not be written: none follows */
@@ -40,7 +44,8 @@ struct transcript {
 	off_t bytes;        /* of whole lines */
 	uint64_t others;    /* transcripts beside it, where @chosen */
 	uint64_t others_bytes;
-	uint32_t told; /* the session whose posture was written */
+	uint32_t told;       /* the session whose posture was written */
+	struct stop *events; /* lines go to stdout, too; NULL: they do not */
 };
 
 /**
@@ -50,6 +55,7 @@ struct transcript {
  *		$XDG_STATE_HOME/stepjail/transcripts, or
  *		~/.local/state/stepjail/transcripts
  * @command:	Begins that name
+ * @events:	To have the lines on stdout, too; or NULL
  *
  * The file is its owner's alone. No symlink is followed, nothing is written over. It is
  * locked as long as it is open, so that nobody removes it (transcripts.h).
@@ -57,7 +63,7 @@ struct transcript {
  * Return: 0, or -errno with a line that says what to give
  */
 int transcript_open(struct transcript *t, const char *given, const char *command,
-		    struct err *e);
+		    struct stop *events, struct err *e);
 
 /**
  * transcript_add() - Write a line, down to the disk
@@ -69,6 +75,9 @@ int transcript_open(struct transcript *t, const char *given, const char *command
  */
 int transcript_add(struct transcript *t, const struct session *s, const char *event,
 		   cJSON *members, struct err *e);
+
+/** transcript_wanted() - Whether anybody gets lines: a file, or stdout */
+bool transcript_wanted(const struct transcript *t);
 
 /** transcript_show() - Say where it is, and its last digest; and that there are too many,
  * if there are */

@@ -45,6 +45,9 @@ void repl_start(struct repl *r)
 
 static void put(struct repl *r, int fd, const struct text *text)
 {
+	if (r->transcript.events)
+		fd = STDERR_FILENO;
+
 	int w = text->failed ? -text->failed
 			     : stop_write(r->session.serve.stop, fd, text_string(text),
 					  text->length);

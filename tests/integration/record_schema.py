@@ -54,6 +54,7 @@ EVENTS = {
     "session": {**JAIL, "posture": ANY},
     "reply": {"text": "str", "reasoning?": "str", "reasoning_bytes?": "int", "calls?": ANY,
               "usage": USAGE},
+    "confirm": {"step": "int", "choice": "str", "reason?": "str"},
     "code": {"step": "int", "code": "str", "cpu_limit_ms?": "int"},
     "step": {"step": "int", "code?": "str|null", "prose?": "str", "observation?": "str",
              "thought?": "str",

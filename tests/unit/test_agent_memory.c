@@ -66,7 +66,7 @@ static void write_record(const char *path, unsigned int at)
 	clip_clear(&step.trace);
 	clip_clear(&step.result);
 	clip_add(&step.out, printed, sizeof(printed) - 1);
-	if (transcript_open(&t, path, "solve", &e) < 0 ||
+	if (transcript_open(&t, path, "solve", NULL, &e) < 0 ||
 	    transcript_add(&t, NULL, "start", cJSON_CreateObject(), &e) < 0)
 		_exit(1);
 	fails_at = at;

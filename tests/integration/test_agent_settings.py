@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_settings.py - what a user adds to each request, and names of models"""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import KEY, AgentCase, fence  # noqa: E402
+from mock_model import MockModel  # noqa: E402
+
+
+class Set(AgentCase):
+    SETTINGS = {"temperature": 0.2, "seed": 7, "effort": "high", "reasoning": {"effort": "low"}, "stop": ["a", None],
+                "logprobs": False, "top-k_1": 5}
+
+    def test_in_each_request(self):
+        options = ["--set", "temperature=0.2", "--set=seed=7", '--set=effort="high"',
+                   '--set=reasoning={"effort": "low"}', '--set=stop=["a", null]', "--set=logprobs=false",
+                   "--set=top-k_1= 5 "]
+        for model in ("openai", "anthropic"):
+            mock, _, _ = self.ask([{"say": fence("print(1)")}, {"say": "Done."}], *options, model=model)
+            self.assertEqual(len(mock.requests), 2)
+            for number in range(2):
+                body = mock.body(number)
+                self.assertEqual({name: body[name] for name in self.SETTINGS}, self.SETTINGS)
+                self.assertEqual((body["model"], body["stream"]), ("m", True))
+
+    def test_refusals(self):
+        for item, words in (
+                ("temperature", "'temperature' is not KEY=JSON"), ("=1", "'=1' is not KEY=JSON"),
+                ("a b=1", "'a b=1' is not KEY=JSON"), ("a.b=1", "'a.b=1' is not KEY=JSON"),
+                ("effort=high", "the value of 'effort' is not JSON: 'high'; a string has quotes"),
+                ("x=", "the value of 'x' is not JSON: ''"), ("x={", "the value of 'x' is not JSON: '{'"),
+                ("x=1 2", "is not JSON: '1 2'"), ("x=[" * 1200, "is not JSON"),
+                ("messages=[]", "'messages' cannot be set: the conversation is the agent's"),
+                ('model="x"', "'model' cannot be set: give --model-name"), ("stream=false", "'stream' cannot be set"),
+                ("stream_options={}", "'stream_options' cannot be set"), ("tools=[]", "give --code-in tools"),
+                ('system="x"', "give --system"), ("max_tokens=1", "give --reply-tokens"),
+                ("max_completion_tokens=1", "give --reply-tokens"), ("n=2", "one answer is asked for")):
+            with self.subTest(item=item[:80]):
+                status, out, err = self.solve("--model", "openai", "--model-name", "m", "--base-url",
+                                              "http://127.0.0.1:1/v1", f"--set={item}")
+                self.assertEqual((status, out), (125, ""))
+                self.one_line(err, "--set: ", words)
+        for more, words in ((("--set=a=1", "--set=a=2"), "'a' is given twice"),):
+            self.one_line(self.solve("--model", "openai", "--model-name", "m", *more)[2], words)
+        self.one_line(self.solve("--model", self.script("Done."), "--set=a=1")[2],
+                      "--set: is for a model on a server")
+
+
+class Name(AgentCase):
+    def test_behind_a_slash(self):
+        for given, name in (("openai/m-1", "m-1"), ("anthropic/claude-x", "claude-x"), ("ollama/qwen3:8b", "qwen3:8b"),
+                            ("openai/meta/llama-4", "meta/llama-4")):
+            with MockModel([{"say": "Done."}]) as mock:
+                status, out, err = self.solve("--model", given, "--base-url", mock.url,
+                                              env=self.env(STEPJAIL_API_KEY=KEY))
+            self.assertEqual(status, 0, out + err)
+            self.assertEqual(mock.body(0)["model"], name)
+            self.assertIn(f"model: {name} at ", out)
+
+    def test_price(self):
+        """It is found by that name."""
+        prices = self.path("prices", '{"m-1": {"input": 1, "output": 1}}')
+        with MockModel([{"say": "Done."}]) as mock:
+            status, out, err = self.solve("--model", "openai/m-1", "--prices", prices, "--base-url", mock.url)
+        self.assertEqual(status, 0, err)
+        self.assertIn("$0.000107", out)
+
+    def test_refusals(self):
+        for args, words in ((("openai/",), "--model openai: which model? give --model-name"),
+                            (("openai/x", "--model-name", "y"), "--model-name: the name stands in --model openai/x"),
+                            (("nobody/x",), "'nobody/x' is no model"), (("scripted/x",), "'scripted/x' is no model"),
+                            (("openai:x",), "or both as openai/NAME")):
+            status, _, err = self.solve("--model", *args)
+            self.assertEqual(status, 125)
+            self.one_line(err, words)
+
+
+if __name__ == "__main__":
+    unittest.main()
