@@ -303,6 +303,14 @@ class Ends(Case):
             client.process.send_signal(number)
             self.assertEqual(client.process.wait(), 0)
 
+    def test_a_step_that_catches_its_interrupt_holds_up_nobody(self):
+        client = self.start()
+        client.ask("tools/call", name="python", _meta={"progressToken": 1}, arguments={
+            "code": "while True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"})
+        self.assertEqual(client.next()["method"], "notifications/progress")
+        client.process.terminate()
+        self.assertEqual(client.process.wait(PATIENCE), 0)
+
     def test_stepjail_is_not_there(self):
         client = self.start("--stepjail", "/nowhere")
         self.assertIn("/nowhere: No such file or directory", client.bad("open_session"))

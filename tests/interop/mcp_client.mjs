@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// mcp_client.mjs - the protocol's own client at stepjail-mcp: mcp_client.mjs MODULES SERVER MODE
+// mcp_client.mjs - the protocol's own client at stepjail-mcp: mcp_client.mjs MODULES SERVER MODE [TOKEN]
 // Prints one JSON object of what came of it. MODE is legacy, auto, or a version that is pinned.
+// SERVER is a program, or with a TOKEN an address.
 import { pathToFileURL } from 'node:url';
 
-const [modules, server, mode] = process.argv.slice(2);
+const [modules, server, mode, token] = process.argv.slice(2);
 const base = pathToFileURL(`${modules}/@modelcontextprotocol/client/dist/`);
-const { Client } = await import(new URL('index.mjs', base));
+const { Client, StreamableHTTPClientTransport } = await import(new URL('index.mjs', base));
 const { StdioClientTransport } = await import(new URL('stdio.mjs', base));
 
 const client = new Client({ name: 'interop', version: '1' },
 	{ versionNegotiation: { mode: /^\d/.test(mode) ? { pin: mode } : mode } });
-await client.connect(new StdioClientTransport({ command: server, args: [], env: process.env }));
+await client.connect(token ? new StreamableHTTPClientTransport(new URL(server),
+	{ requestInit: { headers: { Authorization: `Bearer ${token}` } } }) :
+	new StdioClientTransport({ command: server, args: [], env: process.env }));
 const call = (name, args, options) => client.callTool({ name, arguments: args }, options);
 
 const found = { tools: (await client.listTools()).tools.map(tool => tool.name) };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""server.py - clients on stdin and stdout, or on a unix socket"""
+"""server.py - clients on stdin and stdout, on a unix socket, or over HTTP"""
 import asyncio
 import contextlib
 import json
@@ -11,7 +11,9 @@ import sys
 import threading
 
 import stepjail
-from stepjail_mcp.client import INVALID, Client, Problem, failure
+from stepjail_mcp import tokens
+from stepjail_mcp.client import GRACE, INVALID, Client, Problem, failure
+from stepjail_mcp.http_server import HttpServer
 
 LINE_MAX = 16 << 20  # bytes of a message
 
@@ -30,38 +32,59 @@ class Server:
     def __init__(self, options, jail_options):
         self.options = options
         self.jails = stepjail.AsyncStepjail(options.stepjail, **jail_options)
-        self.clients = set()
+        self.clients, self.sessions, self.web = set(), set(), None
 
     async def serve(self, lines, write):
         """One client, to the end of its lines and of what it has asked for."""
         lock = asyncio.Lock()
 
-        async def send(message):
+        async def send(message, status=200):
             data = json.dumps(message, allow_nan=False).encode() + b"\n"
             async with lock:
                 with contextlib.suppress(OSError):
                     await write(data)
 
-        client = Client(self, send)
-        self.clients.add(client)
+        client = Client(self)
         try:
             async for line in lines:
                 if len(line) > LINE_MAX:
                     await send(failure(None, Problem(INVALID, f"a message has at most {LINE_MAX} bytes")))
                     break
                 if line.strip():
-                    await client.take(line)
+                    await client.take(line, send)
             while client.tasks:
                 await asyncio.wait(client.tasks)
         finally:
-            self.clients.discard(client)
             await client.close()
 
     async def expire(self):
         while True:
             await asyncio.sleep(min(30, self.options.idle / 2))
-            for client in list(self.clients):
-                await client.expire()
+            for sessions in list(self.sessions):
+                await sessions.expire()
+            if self.web:
+                self.web.expire()
+
+    async def close(self):
+        closing = [asyncio.create_task(client.close()) for client in self.clients]
+        if closing:
+            await asyncio.wait(closing, timeout=2 * GRACE)
+        await self.jails.close()  # which ends whatever is left
+        await asyncio.gather(*closing, return_exceptions=True)
+
+    async def http(self, address, port, path):
+        path = path or tokens.default_path()
+        if not path:
+            fail("there is no HOME, and so no place for tokens: give --token-file FILE")
+        try:
+            self.web = HttpServer(self, tokens.tokens_of(path))
+        except tokens.BadFile as problem:
+            fail(f"--token-file {path}: {problem}")
+        say(f"clients need a token of {path}")
+        try:
+            await self.web.listen(address, port, say)
+        except OSError as problem:
+            fail(f"--http {address}:{port}: {problem.strerror}")
 
     async def stdio(self):
         await self.serve(lines_of(sys.stdin.buffer), lambda data: asyncio.to_thread(write_all, data))

@@ -2,22 +2,43 @@
 """tools.py - what a model can call: a row of TOOLS each"""
 import asyncio
 import base64
+import contextlib
 import json
 import time
+
+from stepjail_mcp.sessions import ToolProblem
 
 FILE_MAX = 8 << 20  # bytes that get_file hands out
 
 
-class ToolProblem(Exception):
-    """What a model can mend: an error within the tool's result."""
+class Call:
+    """One call of a tool: whose sessions it is about, and who hears of its progress."""
 
+    def __init__(self, sessions, meta, send):
+        token = meta.get("progressToken")
+        self.sessions, self.meta, self.send = sessions, meta, send
+        self.token = token if isinstance(token, (str, int)) and not isinstance(token, bool) else None
 
-class Held:
-    """A handle's branch of a session, and when it was used last."""
+    async def progress(self, done, **words):
+        """Told to a client that has asked for it."""
+        if self.token is not None:
+            await self.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
+                "progressToken": self.token, "progress": done, **words}})
 
-    def __init__(self, session, branch):
-        self.session, self.branch, self.lock = session, branch, asyncio.Lock()
-        self.used = time.monotonic()
+    @contextlib.asynccontextmanager
+    async def telling(self, last):
+        """Progress, a line a second."""
+        async def tell():
+            begin = time.monotonic()
+            while True:
+                await asyncio.sleep(1)
+                await self.progress(round(time.monotonic() - begin, 1), message=last["line"] or "the step runs")
+        teller = asyncio.create_task(tell()) if self.token is not None else None
+        try:
+            yield
+        finally:
+            if teller:
+                teller.cancel()
 
 
 def outcome(result):
@@ -53,16 +74,25 @@ def contents(result):
     return found
 
 
-async def tool_python(client, code, session=None, timeout=None, progress=None):
-    handle = session or await client.open()
-    held = client.held(handle)
+async def tool_python(call, code, session=None, timeout=None):
+    handle = session or await call.sessions.open()
+    try:
+        return await run_step(call, handle, code, timeout, told=session is not None)
+    except asyncio.CancelledError:
+        if session is None:  # nobody will ever know this handle
+            await call.sessions.close_handle(handle)
+        raise
+
+
+async def run_step(call, handle, code, timeout, told):
+    held = call.sessions.held(handle)
     last = {"line": ""}
 
     def heard(_, data):
         lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
         last["line"] = lines[-1][:200] if lines else last["line"]
 
-    async with held.lock, client.telling(progress, last):
+    async with held.lock, call.telling(last):
         result = await held.branch.run(code, wall_time=timeout, on_output=heard)
     structured = {"session": handle, "verdict": result.verdict, "state": result.state,
                   "state_number": result.state_number, "stdout": result.stdout, "stderr": result.stderr,
@@ -70,7 +100,7 @@ async def tool_python(client, code, session=None, timeout=None, progress=None):
                   "signal": result.signal, "refused": sorted({v["syscall"] for v in result.violations}),
                   "wall_ms": result.report["wall_ms"], "memory_peak_bytes": result.report["memory_peak_bytes"]}
     texts = contents(result)
-    if session is None:
+    if not told:
         texts.append({"type": "text", "text": f"[session: {handle}]"})
     good = result.ok or (result.verdict == "exited" and result.exit_code == 0)
     return {"content": texts, "structuredContent": structured, "isError": not good}
@@ -81,48 +111,46 @@ def said(**members):
             "structuredContent": members, "isError": False}
 
 
-async def tool_open(client):
-    return said(session=await client.open())
+async def tool_open(call):
+    return said(session=await call.sessions.open())
 
 
-async def tool_close(client, session):
-    await client.close_handle(session)
+async def tool_close(call, session):
+    await call.sessions.close_handle(session)
     return said(closed=session)
 
 
-async def tool_list(client):
+async def tool_list(call):
     now = time.monotonic()
     return said(sessions=[{"session": handle, "idle_seconds": int(now - held.used),
                            "busy": held.lock.locked(), "branch_of": held.session.handle}
-                          for handle, held in client.handles.items()])
+                          for handle, held in call.sessions.handles.items()])
 
 
-async def tool_rollback(client, session, state=None):
-    held = client.held(session)
+async def tool_rollback(call, session, state=None):
+    held = call.sessions.held(session)
     async with held.lock:
         await held.branch.rollback(state)
         return said(session=session, state=await held.branch.state())
 
 
-async def tool_branch(client, session, state=None):
-    held = client.held(session)
-    with client.room():
-        return said(session=client.hold(held.session, await held.branch.branch(state)), branch_of=session)
+async def tool_branch(call, session, state=None):
+    return said(session=await call.sessions.branch(session, state), branch_of=session)
 
 
-async def tool_put(client, session, path, text=None, base64_data=None):
+async def tool_put(call, session, path, text=None, base64_data=None):
     if (text is None) == (base64_data is None):
         raise ToolProblem("give text or base64, one of them")
     try:
         data = text.encode() if base64_data is None else base64.b64decode(base64_data, validate=True)
     except ValueError as problem:
         raise ToolProblem(f"{'base64' if text is None else 'text'}: {problem}") from None
-    await client.held(session).session.put(path, data)
+    await call.sessions.held(session).session.put(path, data)
     return said(path=path, bytes=len(data))
 
 
-async def tool_get(client, session, path):
-    data = await client.held(session).session.get(path)
+async def tool_get(call, session, path):
+    data = await call.sessions.held(session).session.get(path)
     if len(data) > FILE_MAX:
         raise ToolProblem(f"{path} has {len(data)} bytes, and {FILE_MAX} can be handed out: read a part of it "
                           "with python")
@@ -136,8 +164,8 @@ async def tool_get(client, session, path):
         return done
 
 
-async def tool_files(client, session, path="."):
-    entries = await client.held(session).session.list(path)
+async def tool_files(call, session, path="."):
+    entries = await call.sessions.held(session).session.list(path)
     return said(files=[{"name": e.name, "kind": {"-": "file", "d": "folder", "l": "link"}.get(e.kind, "other"),
                         "bytes": e.size} for e in entries])
 
@@ -199,6 +227,10 @@ def checked(arguments, accepted):
             raise ToolProblem(f"there is no argument {name!r}; there are: {', '.join(accepted['properties']) or 'none'}")
         if isinstance(value, bool) or not isinstance(value, TYPES[kind["type"]]):
             raise ToolProblem(f"{name} is not of type {kind['type']}")
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            raise ToolProblem(f"{name} has half of a surrogate pair, which is no character") from None
         if value != value or value in (float("inf"), float("-inf")) or kind.get("minimum", value) > value or \
                 kind.get("exclusiveMinimum", -1) >= (value if kind["type"] != "string" else 0):
             raise ToolProblem(f"{name}: {value} is too small, or no number")

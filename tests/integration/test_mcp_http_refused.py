@@ -1,0 +1,187 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_mcp_http_refused.py - stepjail-mcp over HTTP: who and what is refused, and what one client does to others"""
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from mcp_http_scene import JSON, LOOP, Web  # noqa: E402
+from python_scene import MCP  # noqa: E402
+from test_mcp import MODERN, PATIENCE  # noqa: E402
+
+
+class RefusedRequests(Web):
+    def refused(self, status, words, *arguments, **options):
+        got, said = self.ask(*arguments, **options)
+        self.assertEqual(got, status, said)
+        self.assertIn(words, said["error"]["message"])
+
+    def test_who_and_where_from(self):
+        message, headers = self.modern("tools/list")
+        for word in (None, "Bearer x", "Bearer ", f"Basic {self.words[0]}", f"Bearer {self.words[0]}x", "Bearer ä"):
+            self.refused(401, "--token-file", message, {**headers, "Authorization": word})
+        self.assertEqual(self.ask(message, {**headers, "Authorization": f"bearer  {self.words[1]}"})[0], 200)
+        for host in "evil.example.com", "127.0.0.1.evil.com", "127.0.0.1@evil.com", "", "localhost:99999x":
+            self.refused(403, "Host", message, {**headers, "Host": host})
+        here = f"{self.host}:{self.port}"
+        for origin in ("http://evil.example.com", "null", "", f"https://{here}", f"http://{here}.evil.com",
+                       "http://127.0.0.1:1"):
+            self.refused(403, "Origin", message, {**headers, "Origin": origin})
+        for host in here, f"localhost:{self.port}", f"LOCALHOST:{self.port}", "[::1]:1":
+            self.assertEqual(self.ask(message, {**headers, "Host": host, "Origin": f"http://{host}"})[0], 200)
+        self.stop()
+
+    def test_what_and_how(self):
+        message, headers = self.modern("tools/list")
+        self.refused(404, "/mcp", message, headers, path="/")
+        self.refused(404, "/mcp", None, path="/.well-known/oauth-protected-resource", method="GET")
+        for method in "GET", "PUT", "OPTIONS":
+            self.refused(405, "POST and DELETE", None, method=method)
+        self.assertEqual(self.send(None, method="GET").headers["Allow"], "POST, DELETE")
+        self.refused(415, "Content-Type", message, {**headers, "Content-Type": "text/plain"})
+        self.refused(406, "Accept", message, {**headers, "Accept": "text/html"})
+        self.refused(411, "Content-Length", message, {**headers, "Content-Length": "x"})
+        self.refused(413, "at most 16777216 bytes", b"", {**headers, "Content-Length": str((16 << 20) + 1)})
+        self.refused(431, "at most 16384 bytes", message, {**headers, "X": "x" * 20000})
+        self.assertEqual(self.ask(b" " * (1 << 20) + json.dumps(message).encode(), headers)[0], 200)
+
+    def test_heads_that_are_wrong(self):
+        token = f"Authorization: Bearer {self.words[0]}\r\n".encode()
+        host = b"Host: localhost\r\n"
+        for head, status in (
+                (b"POST /mcp HTTP/1.1\r\n" + host + b"Host: localhost\r\n\r\n", 400),
+                (b"POST /mcp HTTP/1.1\r\n" + host + token + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+                (b"POST /mcp HTTP/1.1\r\n" + host + b"no header\r\n\r\n", 400),
+                (b"POST /mcp HTTP/1.1\r\n" + host + b"A: b\nc\r\n\r\n", 400),
+                (b"POST /mcp HTTP/1.1\r\n" + host + b"A: b\rOrigin: c\r\n\r\n", 400),
+                (b"POST /mcp HTTP/1.1\r\n" + host + b"A: \0\r\n\r\n", 400),
+                (b"POST /mcp HTTP/1.1\r\n" + b"A: b\r\n" * 101 + b"\r\n", 431),
+                (b"PRI * HTTP/2.0\r\n\r\n", 505), (b"\r\n\r\n", 400), (b"POST /mcp\r\n\r\n", 400),
+                (b"POST /mcp HTTP/x\r\n\r\n", 400), (b"GET /mcp\r\n\r\n", 403),
+                (b"POST /mcp HTTP/1.1\r\n" + host + token + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411)):
+            with self.subTest(head[:90]):
+                got = self.raw(head)
+                self.assertRegex(got, rb"\AHTTP/1.1 %d .*(?s:.*)Connection: close" % status)
+        self.assertEqual(self.raw(b"GET /mcp HTTP/1.0\r\n" + host + token + b"\r\n")[9:12], b"405")
+        expects = (b"POST /mcp HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\n" + host + token +
+                   b"Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{")
+        self.assertRegex(self.raw(expects), rb"\AHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 400 ")
+        self.stop()
+
+    def test_many_connections_make_way_for_new_ones(self):
+        mine = self.connect()
+        self.ask(*self.modern("tools/list"), on=mine)
+        silent = []
+        for _ in range(300):
+            silent.append(socket.create_connection((self.host, int(self.port)), PATIENCE))
+            self.addCleanup(silent[-1].close)
+            silent[-1].sendall(b"POST /mcp HTTP/1.1\r\n")
+        self.assertEqual(self.ask(*self.modern("tools/list"))[0], 200)
+        self.assertEqual(self.good("python", client=1, code="1")["result"], "1")
+        self.assertLessEqual(len(os.listdir(f"/proc/{self.server.pid}/fd")), 300)
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(silent[0].recv(1), b"")
+
+    def test_requests_at_once_are_bounded(self):
+        session = self.good("open_session")["session"]
+        message, headers = self.modern("tools/call", meta={**MODERN, "progressToken": 1}, name="python",
+                                       arguments={"session": session, "code": LOOP})
+        held = []
+        for _ in range(64):
+            held.append(self.connect())
+            held[-1].request("POST", "/mcp", json.dumps(message), {
+                **JSON, **headers, "Authorization": f"Bearer {self.words[0]}"})
+        while self.ask(*self.modern("tools/list"))[0] != 429:
+            pass
+        self.refused(429, "at most 64 requests", *self.modern("tools/list"))
+        self.assertEqual(self.good("python", client=1, code="1")["result"], "1")
+        for connection in held:
+            connection.close()
+        while self.ask(*self.modern("tools/list"))[0] == 429:
+            pass
+        self.assertEqual(self.good("python", session=session, code="1")["result"], "1")
+        self.stop()
+
+    def test_a_client_that_does_not_read_delays_nobody(self):
+        session = self.good("open_session")["session"]
+        body = json.dumps(self.modern("tools/call", name="python", arguments={
+            "session": session, "code": "print('x' * 60000)"})[0]).encode()
+        head = (f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.words[0]}\r\n"
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: python\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n").encode()
+        for _ in range(20):
+            slow = socket.create_connection((self.host, int(self.port)), PATIENCE)
+            self.addCleanup(slow.close)
+            slow.sendall(head + body)
+        for n in range(5):
+            self.assertEqual(self.good("python", client=1, code=str(n))["result"], str(n))
+
+
+class Begins(Web):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="stepjail-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.tokens = os.path.join(self.folder, "tokens")
+
+    def test_a_token_is_made_once(self):
+        before = os.environ.get("XDG_STATE_HOME")
+        os.environ["XDG_STATE_HOME"] = self.folder
+        try:
+            self.serve()
+            path = os.path.join(self.folder, "stepjail/mcp-token")
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+            self.assertEqual(os.listdir(os.path.dirname(path)), ["mcp-token"])
+            with open(path) as file:
+                self.words = file.read().split()
+            self.number = 0
+            self.assertEqual(self.ask(*self.modern("tools/list"))[0], 200)
+            self.stop()
+            self.serve(address="[::1]:0")
+            self.assertEqual(self.host, "[::1]")
+            self.assertEqual(self.ask(*self.modern("tools/list"))[0], 200)
+            self.stop()
+        finally:
+            os.environ.pop("XDG_STATE_HOME") if before is None else os.environ.update(XDG_STATE_HOME=before)
+
+    def fails(self, said, *options):
+        done = subprocess.run([MCP, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 125, options)
+        self.assertRegex(done.stderr, rf"\Astepjail-mcp: .*{said}.*\n\Z")
+
+    def test_options_that_are_wrong(self):
+        for address in ("0.0.0.0:80", "192.168.0.1:80", "example.com:80", "127.0.0.1", "65536", "x", "", ":", "[::]:80",
+                        "127.0.0.1:-1", "[::1]"):
+            self.fails("is no PORT or ADDRESS:PORT of this host alone", f"--http={address}")
+        self.fails("not allowed with", "--http", "0", "--listen", "x")
+        self.fails("is for --http", "--token-file", "x")
+
+    def test_files_of_tokens_that_are_wrong(self):
+        good = "a" * 30
+        for text, mode, said in ((good, 0o644, "mode is 0644.*chmod 600"), (good, 0o620, "chmod 600"),
+                                 ("", 0o600, "1 to 64 lines"), ("short", 0o600, "20 to 256 ASCII"),
+                                 (good + "\n" + "ü" * 30, 0o600, "ASCII"), ((good + "\n") * 65, 0o600, "1 to 64")):
+            self.write_tokens(text, mode)
+            self.fails(said, "--http", "0", "--token-file", self.tokens)
+        os.symlink(self.tokens, self.tokens + ".link")
+        self.fails("Too many levels of symbolic links", "--http", "0", "--token-file", self.tokens + ".link")
+        self.fails("it is no file", "--http", "0", "--token-file", self.folder)
+        self.fails("/dev/null is no folder", "--http", "0", "--token-file", "/dev/null/x")
+
+    def test_a_port_that_is_in_use(self):
+        self.write_tokens("a" * 30)
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            process = subprocess.run([MCP, "--http", str(other.getsockname()[1]), "--token-file", self.tokens],
+                                     capture_output=True, text=True)
+        self.assertEqual(process.returncode, 125)
+        self.assertIn("address already in use", process.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
