@@ -11,7 +11,7 @@ PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg
 	zlib1g-dev libbz2-dev liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev libedit-dev nettle-dev libcap-dev libnl-3-dev \
 	libnl-route-3-dev bison flex
 TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck groff bubblewrap busybox-static \
-	qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc apparmor xz-utils openssl
+	qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc apparmor xz-utils openssl mandoc zsh
 
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Werror
 CFLAGS ?= -O2 -g
@@ -122,7 +122,7 @@ demo: all rootfs ## the agent answers a question about a CSV file, with a script
 		--file tests/data/penguins.csv --model scripted:tests/data/penguins.turns \
 		--transcript $(B)/demo.jsonl $(cgroup_option)
 
-include tests/rules.mk
+include tests/rules.mk jail/rules.mk
 lint: $(B)/packages.test $(B)/gen/built.h $(GENERATED) $(B)/privileged ## what is checked without running
 	tests/lint
 fmt: ## clang-format

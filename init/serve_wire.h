@@ -90,12 +90,11 @@
  *	busy		a step runs on this branch, or a PUT is under way: wait, or end it
  *	limit		"limit" says which: an option's name (sessions, wall-time, cpu-time,
  *			pids, memory, work-size), or what has a fixed one: source, stdin,
- *			branches
+ *			branches;
  *			of PUT, GET and LIST, wall-time: it took longer; of a GET or LIST,
  *			that long without a byte, while its client reads
  *	file		PUT, GET or LIST of this path failed
- *	failed		something of the host's: memory, fds, processes; or a jail's
- *	set-up
+ *	failed		of the host's: memory, fds, processes; or a jail's set-up
  *
  * A client that closes its end, or the half of it that it writes to, ends all of its
  * sessions. A client that does not read is waited for: the output of its steps waits in
