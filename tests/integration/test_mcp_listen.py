@@ -80,5 +80,67 @@ class Listening(Case):
         self.stop()
 
 
+class Activated(Case):
+    """By a socket of whoever starts the server, as systemd passes it on: sd_listen_fds(3)."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="stepjail-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.chmod(self.folder, 0o755)
+        self.path = os.path.join(self.folder, "socket")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(self.listener.close)
+        self.listener.bind(self.path)
+        self.listener.listen()
+
+    def activate(self, count=1, kind=None):
+        """The pid is the server's own, so the shell that becomes it says it."""
+        passed = (kind or self.listener).fileno()
+        server = subprocess.Popen(["sh", "-c", f'LISTEN_PID=$$ exec "$0" --listen systemd 3<&{passed}', MCP],
+                                  env={**os.environ, "LISTEN_FDS": str(count)}, pass_fds=[passed],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        return server
+
+    def refused(self, server, said):
+        _, err = server.communicate()
+        self.assertEqual(server.returncode, 125)
+        self.assertRegex(err.decode(), rf"\Astepjail-mcp: --listen systemd: .*{said}.*\n\Z")
+
+    def test_one_after_the_other(self):
+        """A server that ends leaves the socket to the next one, and who connects meanwhile waits."""
+        for n in range(2):
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(self.path)
+                server = self.activate()
+                client = Client(connection.fileno(), connection.fileno())
+                self.assertEqual(client.good("python", code=f"{n} + 1")["result"], str(n + 1))
+            server.terminate()
+            self.assertEqual(server.wait(), 0)
+            self.assertTrue(os.path.exists(self.path))
+
+    @unittest.skipIf(os.geteuid(), "needs root, to be another user")
+    def test_the_mode_says_who_may(self):
+        os.chmod(self.path, 0o666)
+        self.activate()
+        code = ("import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+                "s.sendall(b'{\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"ping\"}\\n'); print(s.recv(99))")
+        done = subprocess.run(["setpriv", "--reuid=65533", "--clear-groups", sys.executable, "-c", code, self.path],
+                              capture_output=True, text=True)
+        self.assertIn('"id": 7', done.stdout, done.stderr)
+
+    def test_what_is_no_such_socket(self):
+        alone = subprocess.Popen([MCP, "--listen", "systemd"], stderr=subprocess.PIPE)
+        self.addCleanup(alone.stderr.close)
+        self.refused(alone, "no socket was passed on")
+        self.refused(self.activate(2), "2 sockets")
+        for kind in (socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM), socket.socket(socket.AF_UNIX),
+                     socket.socket(socket.AF_INET)):
+            with kind:
+                self.refused(self.activate(1, kind), "another kind")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -90,13 +90,14 @@ class Server:
         await self.serve(lines_of(sys.stdin.buffer), lambda data: asyncio.to_thread(write_all, data))
 
     async def listen(self, path):
-        listener = bound(path)
+        given = path == "systemd"
+        listener = inherited() if given else bound(path)
 
         async def connected(reader, writer):
             pid, uid, _ = struct.unpack("3i", writer.get_extra_info("socket").getsockopt(
                 socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             try:
-                if uid not in (0, os.geteuid()):
+                if not given and uid not in (0, os.geteuid()):
                     say(f"a client of user {uid} (process {pid}) was turned away: only user {os.geteuid()} and "
                         "root may connect")
                     return
@@ -110,8 +111,23 @@ class Server:
             async with server:
                 await server.serve_forever()
         finally:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+            if not given:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+
+
+def inherited():
+    """The listening socket that a socket unit of systemd's has passed on: sd_listen_fds(3). Its mode and
+    group say who may connect."""
+    count, pid = os.environ.pop("LISTEN_FDS", "0"), os.environ.pop("LISTEN_PID", "")
+    if pid != str(os.getpid()) or count == "0":
+        fail("--listen systemd: no socket was passed on; start stepjail-mcp.socket, or give a path")
+    listener = socket.socket(fileno=3)
+    if count != "1" or (listener.family, listener.type) != (socket.AF_UNIX, socket.SOCK_STREAM) or \
+            not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        fail(f"--listen systemd: {count} sockets were passed on, or another kind: give one ListenStream=/PATH")
+    listener.set_inheritable(False)
+    return listener
 
 
 def bound(path):
