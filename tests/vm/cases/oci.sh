@@ -1,4 +1,4 @@
-# expects: a container of stepjail-oci has its limits, is frozen and thawed, and leaves nothing
+# expects: a container of stepjail-oci has its limits, is frozen and thawed, ends out of memory, and leaves nothing
 # vm: --file build/oci-libs/lib:/lib --file build/oci-libs/lib64:/lib64 --file build/stepjail-oci:/build/stepjail-oci
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
@@ -54,6 +54,17 @@ stopped()
 until_true 10 stopped || fail "it does not end"
 is status "$(field /run/oci/a/report.json status)" 143
 $oci delete a || fail delete
+
+# more memory than its limit: it ends, and its report says why
+sed 's|"args": .*|"args": ["/bin/memory", "96"]},|' /bundle/config.json >/bundle/new
+cp /bundle/config.json /bundle/whole
+mv /bundle/new /bundle/config.json
+begin
+until_true 20 stopped || fail "it does not end"
+is verdict "$(field /run/oci/a/report.json verdict)" memory
+is status "$(field /run/oci/a/report.json status)" 137
+$oci delete a || fail delete
+mv /bundle/whole /bundle/config.json
 
 # a frozen one ends as well
 begin
