@@ -80,15 +80,7 @@ static int say_end(struct replay *r, const struct read_transcript *reading,
 			&r->show,
 			"the last step was cut off, and is not compared: its end is not recorded");
 	text_clear(&line);
-	text_count(&line, r->steps, "step");
-	text_puts(&line, " run again: ");
-	if (r->differ)
-		text_count(&line, r->differ, "difference");
-	else
-		text_puts(&line, r->steps ? "nothing differs" : "nothing to compare");
-	if (r->skipped + r->pending)
-		text_printf(&line, ", but %" PRIu64 " cut off and not compared",
-			    r->skipped + r->pending);
+	replay_words(r, &line);
 	show_line(&r->show, "%s", text_string(&line));
 	if (show_check(&r->show, e) < 0)
 		return -e->errnum;
@@ -104,6 +96,7 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 
 	r->confined = CONFINED_NOT(o->require_confinement);
 	r->asked = &o->jail;
+	r->session = &r->own;
 	r->skills = o->skills;
 	r->stop = stop;
 	r->out = OUT_NONE;

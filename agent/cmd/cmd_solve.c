@@ -60,6 +60,9 @@ static const struct opt opts[] = {
 	{ "tests", "FILE", NULL,
 	  "The answer counts when the tests in this file pass in a fresh jail: unittest, pytest with --rootfs data, or plain cases (.json, .jsonl), which the model cannot read. May be given again.",
 	  COMMON(JUDGING, LIST, tests) },
+	{ "continue", "[=TRANSCRIPT]", NULL,
+	  "Go on where this run ended, or was cut off: its code runs again in the new session, and the model has its conversation before TASK. Alone, the last run of solve or chat.",
+	  COMMON(TASK, TEXT, again) },
 	{ "confirm", NULL, NULL,
 	  "Ask on the terminal before each step: y runs it; n REASON does not, and tells the model why; stop ends the task.",
 	  COMMON(TASK, FLAG, confirm) },
@@ -89,6 +92,7 @@ static void solve_free(struct solve **where)
 	jail_binds_free(&s->binds);
 	text_free(&s->asked);
 	cJSON_Delete(s->settings);
+	resume_close(&s->resume);
 	free(s);
 }
 
@@ -106,7 +110,7 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	s->loop.task = s->loop.checks.task = &s->task;
 	s->loop.out = OUT_NONE;
 	s->loop.shown = SHOWN_NONE;
-	s->loop.asker.fd = -1;
+	s->loop.asker.fd = s->resume.fd = -1;
 	show_open(&s->task.show, o->quiet ? -1 : STDERR_FILENO, (enum show_color)o->color,
 		  stop);
 
@@ -120,6 +124,8 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	s->task.confined.client = s->loop.model.client;
 	r = confined_go(&s->task.confined, stop, e);
 	/* from here on, what comes is hostile */
+	if (r == 0 && s->resume.fd >= 0)
+		r = resume_check(&s->resume, &s->loop, e);
 	s->loop.asked = s->asked.length ? text_string(&s->asked) : task;
 	s->loop.context_tokens = o->context_tokens;
 	s->loop.reply_tokens = o->reply_tokens;

@@ -6,6 +6,7 @@
 
 #include "agent/loop/loop.h"
 #include "agent/model/settings.h"
+#include "agent/replay/resume.h"
 
 struct solve_options {
 	const char *system;
@@ -23,6 +24,7 @@ struct solve_options {
 	bool quiet;
 	bool events;
 	bool confirm;
+	const char *again; /* --continue; "no" is none */
 	struct opt_list set;
 	struct opt_list tests;
 	struct jail_options jail;
@@ -41,6 +43,7 @@ struct solve {
 	cJSON *settings; /* of --set; or NULL */
 	struct task task;
 	struct loop loop;
+	struct resume resume;
 };
 
 #define SOLVE_TASK_MAX ((size_t)1 << 20)    /* bytes of a task that comes by stdin */

@@ -168,6 +168,8 @@ int solve_plan(struct solve *s, struct err *e)
 			"--events: stdout is that of --json: leave one of the two out");
 	if (name_model(s, e) < 0 || settings_make(&o->set, &s->settings, e) < 0 ||
 	    open_files(s, e) < 0 || read_rules(s, e) < 0 ||
+	    (o->again && strcmp(o->again, "no") != 0 &&
+	     resume_open(&s->resume, o->again, e) < 0) ||
 	    (o->confirm && confirm_open(&s->loop, o->color, e) < 0) ||
 	    budget_make(&o->budget, s->model_plan.model_name, &t->budget, e) < 0 ||
 	    checks_plan(&s->loop.checks, &o->checks, e) < 0 ||

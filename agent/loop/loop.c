@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "agent/base/units.h"
 #include "agent/loop/loop.h"
@@ -33,6 +34,15 @@ enum outcome loop_broken(int r)
 	return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_BROKEN;
 }
 
+int loop_hear(struct loop *l, const char *words, struct err *e)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	json_add(o, "text", words);
+	chat_add(&l->chat, ROLE_USER, words, strlen(words));
+	return task_record(l->task, "user", o, e);
+}
+
 static int begin(struct loop *l, struct err *e)
 {
 	const struct session_plan *plan = &l->task->plan;
@@ -55,8 +65,10 @@ static int begin(struct loop *l, struct err *e)
 	json_add(o, "system", &system);
 	json_add(o, "user", &task);
 
-	json_add(o, "inputs", l->given);
-	l->given = NULL;
+	json_add(o, "inputs", cJSON_Duplicate(l->given, true));
+	if (l->continues)
+		json_add(o, "continues", l->continues);
+	l->continues = NULL;
 
 	int r = task_record(l->task, "start", o, e);
 
@@ -65,7 +77,14 @@ static int begin(struct loop *l, struct err *e)
 	if (r == 0)
 		r = text_check(&task, "the task", e);
 	chat_add(&l->chat, ROLE_SYSTEM, text_string(&system), system.length);
-	chat_add(&l->chat, ROLE_USER, text_string(&task), task.length);
+	if (r == 0 && l->earlier)
+		r = l->earlier(l->earlier_arg, e);
+	l->before = l->done;
+	text_puts(&task, l->note ? l->note : "");
+	if (r == 0 && l->earlier)
+		r = loop_hear(l, text_string(&task), e);
+	else
+		chat_add(&l->chat, ROLE_USER, text_string(&task), task.length);
 	l->steps = cJSON_CreateArray();
 	return r;
 }
@@ -157,9 +176,10 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	bool run = !l->complaint.length;
 	struct show *show = &l->task->show;
 	struct budget *budget = &l->task->budget;
-	uint64_t total = budget->limit[BUDGET_STEPS];
+	uint64_t total = l->before + budget->limit[BUDGET_STEPS];
 	int r = 0;
 
+	l->done = number;
 	if (run)
 		show_code(show, number, total, text_string(&l->found.code),
 			  l->found.code.length, !l->reply.call_count);
@@ -330,8 +350,8 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	if (r < 0)
 		return loop_broken(r);
-	for (uint64_t number = 1; end == LOOP_GO_ON; number++)
-		end = turn(l, number, e);
+	while (end == LOOP_GO_ON)
+		end = turn(l, l->done + 1, e);
 
 	struct err unheard;
 
@@ -360,4 +380,5 @@ void loop_free(struct loop *l)
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);
 	cJSON_Delete(l->given);
+	cJSON_Delete(l->continues);
 }

@@ -38,9 +38,16 @@ struct loop {
 	struct text rules;    /* of --system; empty for none */
 	struct show asker;    /* the terminal of --confirm; its fd is -1 without */
 	cJSON *given; /* what the jails are made with: inputs_record(); taken over */
+	/* of the run that this one continues: for the first line, taken over; has its
+	 * conversation added, with @given still there; or NULL */
+	cJSON *continues;
+	int (*earlier)(void *arg, struct err *e);
+	void *earlier_arg;
+	const char *note; /* what the model is told of that; or NULL */
 
 	/* while it runs */
-	bool refused; /* an answer did not stand */
+	uint64_t before, done; /* steps: when the task began, which is 0, and now */
+	bool refused;          /* an answer did not stand */
 	struct chat chat;
 	struct reply reply;
 	struct extract found;
@@ -100,6 +107,9 @@ int confirm_open(struct loop *l, uint64_t color, struct err *e);
  * Return: LOOP_GO_ON, with a complaint where it may not; OUTCOME_REFUSED: end the task
  */
 enum outcome confirm_step(struct loop *l, uint64_t number, struct err *e);
+
+/** loop_hear() - Add what the user says to the conversation, and record it; 0 or -errno */
+int loop_hear(struct loop *l, const char *words, struct err *e);
 
 /** loop_ended() - The outcome where this budget is used up and there is no answer */
 enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err *e);

@@ -91,10 +91,10 @@ uint64_t chat_bytes(const struct chat *c)
 	return bytes;
 }
 
-void chat_free(struct chat *c)
+void chat_cut(struct chat *c, size_t count)
 {
-	for (size_t i = 0; i < c->count; i++) {
-		struct message *m = &c->list[i];
+	while (c->count > count) {
+		struct message *m = &c->list[--c->count];
 
 		for (size_t k = 0; k < m->call_count; k++)
 			text_free(&m->calls[k].arguments);
@@ -102,6 +102,11 @@ void chat_free(struct chat *c)
 		free(m->call_id);
 		free(m->text);
 	}
+}
+
+void chat_free(struct chat *c)
+{
+	chat_cut(c, 0);
 	free(c->list);
 	*c = (struct chat){ 0 };
 }

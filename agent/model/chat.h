@@ -42,6 +42,9 @@ void chat_add_observation(struct chat *c, const char *text, size_t length);
 /** chat_bytes() - Of all texts, and something for what is written around each */
 uint64_t chat_bytes(const struct chat *c);
 
+/** chat_cut() - Forget all messages behind the first @count */
+void chat_cut(struct chat *c, size_t count);
+
 /** chat_free() - Free all messages */
 void chat_free(struct chat *c);
 

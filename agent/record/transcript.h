@@ -13,6 +13,7 @@
  * Lines are JSON objects. "event" is one of
  *	start	who ran what: the model, its prompts, the jail's options, files' digests
  *	session	a new jail: its posture, digests of plan, root tree and posture
+ *	user	what the user said, behind the task of the first line
  *	reply	what the model said, and what it has used so far
  *	confirm	what a person said to the step that is next (--confirm)
  *	code	is run next

@@ -45,6 +45,11 @@ static void look_at_shown(int folder, const char *name, uint64_t *bytes)
 		io_close_fd(&fd);
 }
 
+static int64_t nanoseconds(const struct timespec *t)
+{
+	return t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
 static void add(struct transcripts *t, const char *name)
 {
 	size_t length = strlen(name);
@@ -57,6 +62,12 @@ static void add(struct transcripts *t, const char *name)
 	t->bytes += (uint64_t)st.st_size;
 	look_at_shown(t->fd, name, &t->bytes);
 	t->count++;
+	if ((strncmp(name, "solve-", 6) != 0 && strncmp(name, "chat-", 5) != 0) ||
+	    nanoseconds(&st.st_mtim) < t->last_ns)
+		return;
+	t->last_ns = nanoseconds(&st.st_mtim);
+	text_clear(&t->last);
+	text_puts(&t->last, name);
 }
 
 int transcripts_find(struct transcripts *t, struct err *e)
@@ -106,6 +117,7 @@ int transcripts_open_named(const char *operand, struct err *e)
 
 void transcripts_free(struct transcripts *t)
 {
+	text_free(&t->last);
 	text_free(&t->path);
 	io_close_fd(&t->fd);
 }

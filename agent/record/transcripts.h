@@ -17,14 +17,16 @@ struct transcripts {
 	int fd;           /* of the folder */
 	struct text path; /* absolute */
 	size_t count;
-	uint64_t bytes; /* of all, with what is in each NAME.shown */
+	uint64_t bytes;   /* of all, with what is in each NAME.shown */
+	struct text last; /* name of the last written one of solve or chat; empty: none */
+	int64_t last_ns;  /* when that was */
 };
 
 #define TRANSCRIPTS_NONE ((struct transcripts){ .fd = -1 })
 #define cleanup_transcripts __attribute__((cleanup(transcripts_free)))
 
 /**
- * transcripts_find() - How many there are; the folder is made where it is missing
+ * transcripts_find() - How many there are, and which is the last; the folder is made where it is missing
  * @t:		Overwritten; transcripts_free() in any case
  *
  * Return: 0, or -errno with a line that names it

@@ -22,10 +22,10 @@ static const char placeholder[] = "pass\n";
 
 int replay_renew(struct replay *r, struct err *e)
 {
-	if (r->session.open)
+	if (r->session->open)
 		return 0;
 	r->fresh = true;
-	return session_renew(&r->session, e);
+	return session_renew(r->session, e);
 }
 
 /* the caller's file with that path's name, or NULL */
@@ -198,9 +198,9 @@ int replay_start(struct replay *r, struct err *e)
 	r->confined.policy.needs = CONFINE_READ;
 	if (confined_serve(&r->confined, &r->plan, r->stop, e) < 0 ||
 	    confined_go(&r->confined, r->stop, e) < 0 ||
-	    session_open(&r->session, &r->plan, r->stop, e) < 0)
+	    session_open(r->session, &r->plan, r->stop, e) < 0)
 		return -e->errnum;
-	show_said(&r->show, &r->session.serve.diag);
+	show_said(&r->show, &r->session->serve.diag);
 	return 0;
 }
 
@@ -214,7 +214,7 @@ static const char *digest_of(const cJSON *session, const char *name)
 /* the same tree, the same plan? Said once for each session */
 static void compare_session(struct replay *r)
 {
-	cleanup_json cJSON *now = record_session(&r->session);
+	cleanup_json cJSON *now = record_session(r->session);
 	const char *was = digest_of(r->recorded, "root_sha256");
 	const char *is = digest_of(now, "root_sha256");
 
@@ -241,7 +241,7 @@ static int take_session(struct replay *r, const cJSON *line, struct err *e)
 	if (r->plan.stateless)
 		return 0; /* its jail comes with the step */
 	if (!r->fresh)
-		s = session_renew(&r->session, e);
+		s = session_renew(r->session, e);
 	r->fresh = false;
 	if (s == 0)
 		compare_session(r);
@@ -258,7 +258,7 @@ static int take_code(struct replay *r, const cJSON *line, struct err *e)
 	text_clear(&r->code);
 	text_puts(&r->code, code);
 	/* what was left for it of the task's own limit */
-	r->session.cpu_ms = json_u32(line, "cpu_limit_ms", &cpu_ms) ? cpu_ms : 0;
+	r->session->cpu_ms = json_u32(line, "cpu_limit_ms", &cpu_ms) ? cpu_ms : 0;
 	r->pending = true;
 	return 0;
 }
@@ -270,11 +270,11 @@ static int go_to(struct replay *r, const cJSON *line, struct err *e)
 	int s;
 
 	if (r->plan.stateless || !json_u32(line, "state_number", &state) ||
-	    state == r->session.state)
+	    state == r->session->state)
 		return 0;
-	s = session_change(&r->session, SESSION_ROLLBACK, r->session.branch, state, e);
+	s = session_change(r->session, SESSION_ROLLBACK, r->session->branch, state, e);
 	if (s == 0)
-		r->session.state = state;
+		r->session->state = state;
 	return s == -EINTR ? s : replay_renew(r, e);
 }
 
@@ -303,7 +303,7 @@ static int take_step(struct replay *r, const cJSON *line, struct err *e)
 		return err_say(e, EBADMSG, "the transcript has a step without its code");
 	r->pending = false;
 
-	int s = session_step(&r->session, skip ? placeholder : text_string(&r->code),
+	int s = session_step(r->session, skip ? placeholder : text_string(&r->code),
 			     skip ? strlen(placeholder) : r->code.length, &r->step, e);
 
 	if (s < 0)
@@ -344,9 +344,23 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 	return s < 0 ? s : show_check(&r->show, e);
 }
 
+void replay_words(const struct replay *r, struct text *out)
+{
+	uint64_t cut_off = r->skipped + r->pending;
+
+	text_count(out, r->steps, "step");
+	text_puts(out, " run again: ");
+	if (r->differ)
+		text_count(out, r->differ, "difference");
+	else
+		text_puts(out, r->steps ? "nothing differs" : "nothing to compare");
+	if (cut_off)
+		text_printf(out, ", but %" PRIu64 " cut off and not compared", cut_off);
+}
+
 void replay_free(struct replay *r)
 {
-	session_close(&r->session);
+	session_close(&r->own);
 	broker_close(&r->confined.broker);
 	jail_binds_free(&r->binds);
 	out_close(&r->out);

@@ -27,8 +27,8 @@ struct replay {
 
 	/* while it runs */
 	struct session_plan plan;
-	struct session session;
-	struct step step; /* large */
+	struct session own, *session; /* the one that steps run in: @own, or another's */
+	struct step step;             /* large */
 	struct jail_binds binds;
 	struct out out; /* OUT_NONE, but for the folder that a jail had */
 	struct text code;
@@ -50,6 +50,9 @@ int replay_start(struct replay *r, struct err *e);
 /** replay_take() - Do what a line of a transcript says; @arg is a struct replay. For
  * read_transcript_run(), after replay_start(), which has done what the first says */
 int replay_take(void *arg, const char *event, const cJSON *line, struct err *e);
+
+/** replay_words() - Add how many steps were run again, and what differs */
+void replay_words(const struct replay *r, struct text *out);
 
 /** replay_unused() - 0, or -EINVAL where the transcript has no file of a --file's name */
 int replay_unused(const struct replay *r, struct err *e);

@@ -28,7 +28,7 @@ static int put(struct replay *r, const cJSON *line, struct err *e)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return err_set(e, errno, "%s", path);
-	return session_put(&r->session, fd, name, e);
+	return session_put(r->session, fd, name, e);
 }
 
 static const struct command_row {
@@ -60,9 +60,9 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e)
 	if (row->change == SEND_FILE)
 		s = put(r, line, e);
 	else if (row->change == PEEK)
-		s = session_peek(&r->session, "pass\n", strlen("pass\n"), &r->step, e);
+		s = session_peek(r->session, "pass\n", strlen("pass\n"), &r->step, e);
 	else if (row->change != NOTHING)
-		s = session_change(&r->session, (enum session_change)row->change, branch,
+		s = session_change(r->session, (enum session_change)row->change, branch,
 				   state, e);
 	if (s < 0 && s != -EINTR) {
 		/* it did not fail then; and there is no jail without a session */
@@ -70,8 +70,8 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e)
 		return replay_renew(r, e);
 	}
 	if (s == 0 && row->moves) {
-		r->session.branch = branch;
-		r->session.state = state;
+		r->session->branch = branch;
+		r->session->state = state;
 	}
 	return s;
 }

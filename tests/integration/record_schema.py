@@ -50,8 +50,10 @@ FAILURE = {**ORIGIN, "outcome": "str", "answer": "null", "error": "str", "status
 LINE = {"line": "int", "prev": DIGEST, "event": "str", "time": TIME, "sha256": DIGEST}
 EVENTS = {
     "start": {"command": "str", **ORIGIN, "model?": MODEL,
-              "confinement": ANY, "system?": "str", "user?": "str", "inputs": ANY},
+              "confinement": ANY, "system?": "str", "user?": "str", "inputs": ANY,
+              "continues?": {"transcript": "str", "lines": "int", "sha256": DIGEST}},
     "session": {**JAIL, "posture": ANY},
+    "user": {"text": "str"},
     "reply": {"text": "str", "reasoning?": "str", "reasoning_bytes?": "int", "calls?": ANY,
               "usage": USAGE},
     "confirm": {"step": "int", "choice": "str", "reason?": "str"},
@@ -66,7 +68,7 @@ EVENTS = {
               "compared?": {"step": "int", **RAN}},
     "compact": {"observations": "int", "bytes": "int", "tokens": "int"},
     "thought": ANY,
-    "command": {"command": "str", "branch": "int", "state": "int", "file?": ANY},
+    "command": {"command": "str", "branch": "int", "state": "int", "file?": ANY, "messages?": "int"},
     "end": {"outcome": "str", "answer?": "str", "error?": "str", "status?": "int",
             "usage?": USAGE, **OUT},
 }
