@@ -3,9 +3,9 @@
 
 Theory of operation
     A transcript may be a stranger's, and all that it says is a model's or a jail's. So nothing of it
-    decides more than which words stand on the page. transcript.py reads the lines and computes the
-    chain of digests again; lines behind the first that does not fit are not shown. words.py is the one
-    way of a text onto the page: escaped, what cannot be seen as a mark, and cut at a bound. page.py
+    decides more than which words stand on the page. The reader of stepjail-transcripts computes the
+    chain of digests again; lines behind the first that does not fit are not shown. transcript.py keeps
+    of the others what a page can hold. words.py is the one way of a text onto the page: escaped, what cannot be seen as a mark, and cut at a bound. page.py
     and step.py make the parts, chart.py the drawing. pictures.py takes PNG files of one folder, whose
     digests the transcript has; a path that a transcript names is never opened.
 

@@ -46,11 +46,11 @@ def title_of(transcript, name):
 def banner(transcript):
     if transcript.state == CHANGED:
         return ('<div class="banner bad" role=note><strong>✕ This transcript was changed</strong>'
-                f"<p>{line(transcript.words())}. Lines before it fit, and are shown; what is in it and behind it is "
+                f"<p>{line(transcript.words)}. Lines before it fit, and are shown; what is in it and behind it is "
                 "not.</p></div>")
     if transcript.state == UNFINISHED:
         return ('<div class="banner warn" role=note><strong>! This transcript has no end</strong>'
-                f"<p>It is {line(transcript.words())}.</p></div>")
+                f"<p>It is {line(transcript.words)}.</p></div>")
     return ""
 
 
@@ -194,7 +194,7 @@ def steps(transcript, pictures):
 def integrity(transcript, name, given):
     said = {CHANGED: '<span class="badge bad">✕ broken</span>', UNFINISHED: '<span class="badge warn">! no end line</span>'
             }.get(transcript.state, '<span class="badge good">✓ whole</span>')
-    rows = [("Chain", f"{said} {line(transcript.words())}"),
+    rows = [("Chain", f"{said} {line(transcript.words)}"),
             ("Last digest", f"<span class=mono>{transcript.digest}</span>" if transcript.lines else "")]
     if given:
         same = given == transcript.digest

@@ -81,6 +81,7 @@ class Reader:
         self.file, self.lines, self.digest, self.format = file, 0, "0" * 64, 0
         self.steps = self.cut_off = 0
         self.begun = self.half = False  # a step without an end; a line that was not finished
+        self.line_bytes = 0  # of the line that was read last
         self.end, self.why = CUT, ""
 
     def __iter__(self):
@@ -89,6 +90,7 @@ class Reader:
                 if not line.endswith(b"\n"):
                     self.look_at_rest(line)
                     break
+                self.line_bytes = len(line)
                 yield self.take(line[:-1])
         except Wrong as wrong:
             self.end, self.why = CHANGED, str(wrong)
@@ -159,16 +161,19 @@ class Reader:
         return counted(self.steps, "step") + (f", {self.cut_off} of them cut off" if self.cut_off else "") + \
             (", the last of them without an end" if self.begun else "")
 
-    def say(self, name):
-        """One line about how it reads."""
+    def words(self):
+        """How it reads."""
         if self.end == CHANGED:
-            return f"{name}: line {self.lines + 1} is wrong: {self.why}" + \
+            return f"line {self.lines + 1} is wrong: {self.why}" + \
                 ("" if self.lines else " (is this file a transcript?)")
         if self.end == CUT:
-            return f"{name}: whole up to line {self.lines} ({self.say_steps()}" + \
+            return f"whole up to line {self.lines} ({self.say_steps()}" + \
                 (")" if not self.half else "), and the next one is not finished") + \
                 "; the end line is missing: the run was killed, or is still going on, or lines were cut off"
-        return f"{name}: whole: {counted(self.lines, 'line')}, {self.say_steps()}, sha256 {self.digest}"
+        return f"whole: {counted(self.lines, 'line')}, {self.say_steps()}, sha256 {self.digest}"
+
+    def say(self, name):
+        return f"{name}: {self.words()}"
 
 
 def counted(number, noun):
