@@ -133,8 +133,8 @@ int main(int argc, char **argv)
 	record_begin(argv);
 	r = io_hold_standard(O_RDONLY);
 	r = r < 0 ? err_set(&e, -r, "open /dev/null") : confine_early(&e);
-	if (r == 0 && argc > 1 && find(argv[1]) == &command_transcripts)
-		r = transcripts_become(argv + 2, &e);
+	if (r == 0 && argc > 1 && find(argv[1]) && !find(argv[1])->run)
+		r = transcripts_become(argv + 1, &e);
 	if (r == 0)
 		r = stop_open(&stop, &e);
 	if (r == 0)

@@ -14,8 +14,8 @@ extern const struct command command_transcripts;
 extern const struct command command_check;
 
 /**
- * transcripts_become() - Execute the program that has the commands of transcripts
- * @argv:	What is behind that word
+ * transcripts_become() - Execute the program that has verify and transcripts
+ * @argv:	From that word on
  *
  * Before signals are blocked. Return: -errno, where it is not there
  */

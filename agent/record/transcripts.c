@@ -45,11 +45,7 @@ static void look_at_shown(int folder, const char *name, uint64_t *bytes)
 		io_close_fd(&fd);
 }
 
-static int64_t nanoseconds(const struct timespec *t)
-{
-	return t->tv_sec * 1000000000 + t->tv_nsec;
-}
-
+/* @name: its beginning is COMMAND-TIME, so the last one begun is behind all others */
 static void add(struct transcripts *t, const char *name)
 {
 	size_t length = strlen(name);
@@ -63,9 +59,8 @@ static void add(struct transcripts *t, const char *name)
 	look_at_shown(t->fd, name, &t->bytes);
 	t->count++;
 	if ((strncmp(name, "solve-", 6) != 0 && strncmp(name, "chat-", 5) != 0) ||
-	    nanoseconds(&st.st_mtim) < t->last_ns)
+	    (t->last.length && strcmp(strchr(name, '-'), strchr(t->last.bytes, '-')) < 0))
 		return;
-	t->last_ns = nanoseconds(&st.st_mtim);
 	text_clear(&t->last);
 	text_puts(&t->last, name);
 }

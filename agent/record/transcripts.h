@@ -18,8 +18,7 @@ struct transcripts {
 	struct text path; /* absolute */
 	size_t count;
 	uint64_t bytes;   /* of all, with what is in each NAME.shown */
-	struct text last; /* name of the last written one of solve or chat; empty: none */
-	int64_t last_ns;  /* when that was */
+	struct text last; /* name of the last one of solve or chat; empty: none */
 };
 
 #define TRANSCRIPTS_NONE ((struct transcripts){ .fd = -1 })

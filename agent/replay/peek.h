@@ -3,11 +3,11 @@
  * peek.h - what a stranger's transcript says of its jails, read by a process that can do
  * nothing
  *
- * The broker's command line must be known before this process confines itself. So a child
- * reads the file first: it confines itself as `verify` does, checks all of it, and hands
- * back arguments such as "--memory=512M" and "--file=SHA256:/a/path". They are taken by
- * the parser of the agent's own command line, whose table here has no option that gives
- * up a wall and none that names a program.
+ * The broker's command line must be known before this process confines itself. So a
+ * child reads the file first: it confines itself so that it can open nothing, checks all
+ * of it, and hands back arguments such as "--memory=512M" and "--file=SHA256:/a/path".
+ * They are taken by the parser of the agent's own command line, whose table here has no
+ * option that gives up a wall and none that names a program.
  */
 #pragma once
 

@@ -74,6 +74,11 @@ def renew(event, line):
         line["ended_by"] = by
 
 
+def is_crowded(line):
+    bare = STRINGS.sub(b"", line)
+    return sum(map(bare.count, (b",", b"[", b"{"))) > VALUES_MAX
+
+
 class Reader:
     """One transcript: iterate over its lines, as (event, object); then how it reads."""
 
@@ -91,7 +96,7 @@ class Reader:
                     self.look_at_rest(line)
                     break
                 self.line_bytes = len(line)
-                yield self.take(line[:-1])
+                yield self.take(line)
         except Wrong as wrong:
             self.end, self.why = CHANGED, str(wrong)
         self.steps += self.begun
@@ -100,15 +105,17 @@ class Reader:
         return b'{"line":%d,"prev":"%s",' % (self.lines + 1, self.digest.encode())
 
     def check_chain(self, line):
-        """The digest of a line that is the next one."""
-        body, seal = line[:-SEAL_BYTES], line[-SEAL_BYTES:]
-        if not body or not seal.startswith(SEAL):
+        """The digest of a line that is the next one; the last byte is left out. Nothing as long as
+        the line is made."""
+        at = len(line) - SEAL_BYTES - 1
+        seal = line[at:-1]
+        if at < 1 or not seal.startswith(SEAL):
             raise Wrong("it does not end with its SHA-256")
-        digest = hashlib.sha256(body).hexdigest()
+        digest = hashlib.sha256(memoryview(line)[:at]).hexdigest()
         if seal != SEAL + digest.encode() + b'"}':
             raise Wrong("it was altered: SHA-256 mismatch")
-        if not body.startswith(self.head()):
-            place = re.match(rb'\{"line":0*([1-9][0-9]{0,17})', body)
+        if not line.startswith(self.head()):
+            place = re.match(rb'\{"line":0*([1-9][0-9]{0,17})', line)
             if place and int(place[1]) != self.lines + 1:
                 raise Wrong(f"it says that it is line {int(place[1])}: lines before it were removed, added or moved")
             raise Wrong("the line before it is not the one behind which it was written")
@@ -116,8 +123,7 @@ class Reader:
 
     def take(self, line):
         digest = self.check_chain(line)
-        bare = STRINGS.sub(b"", line)
-        if sum(map(bare.count, (b",", b"[", b"{"))) > VALUES_MAX:
+        if is_crowded(line):
             raise Wrong(f"it has more than {VALUES_MAX} values")
         root = parse(line)
         event = words(root, "event")
@@ -149,7 +155,7 @@ class Reader:
         if re.search(rb"[\x00-\x1f\x7f]", rest):
             raise Wrong("it holds control bytes")
         try:
-            self.check_chain(rest[:-1])
+            self.check_chain(rest)
             whole = True
         except Wrong:
             whole = False
