@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,13 +116,12 @@ int main(int argc, char **argv)
 	(void)argv;
 
 	(void)sigfillset(&all);
-	/* exec made init dumpable again: the program could read and trace it */
-	if (sigprocmask(SIG_BLOCK, &all, NULL) < 0 || prctl(PR_SET_DUMPABLE, 0UL) < 0)
+	/* exec made init dumpable again: the program could read and trace it; nor must
+	 * init hold the program's stdin, stdout and stderr open */
+	if (sigprocmask(SIG_BLOCK, &all, NULL) < 0 || prctl(PR_SET_DUMPABLE, 0UL) < 0 ||
+	    syscall(SYS_close_range, 0U, INIT_FD_CONTROL - 1U, 0U) < 0)
 		return STATUS_FAILED;
 	(void)prctl(PR_SET_NAME, "stepjail-init");
-	/* init must not hold the program's stdin, stdout and stderr open */
-	for (int fd = 0; fd < INIT_FD_CONTROL; fd++)
-		(void)close(fd);
 
 	(void)sigemptyset(&child);
 	(void)sigaddset(&child, SIGCHLD);

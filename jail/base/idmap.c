@@ -16,7 +16,7 @@
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 
-static int write_map(pid_t pid, const char *file, unsigned int owner, unsigned int as,
+static int write_map(int dir, const char *file, unsigned int owner, unsigned int as,
 		     unsigned int way, unsigned int way_as)
 {
 	char text[64];
@@ -25,14 +25,14 @@ static int write_map(pid_t pid, const char *file, unsigned int owner, unsigned i
 	if (way != owner)
 		(void)snprintf(text + n, sizeof(text) - (size_t)n, "%u %u 1\n", way,
 			       way_as);
-	return procfs_write(pid, file, text);
+	return procfs_write_at(dir, file, text);
 }
 
 /* an fd of the user namespace, or -errno */
 static int make_map(const struct stat *own, const struct stat *way,
 		    const struct idmap *ids)
 {
-	cleanup_fd int pidfd = -1;
+	cleanup_fd int pidfd = -1, dir = -1;
 	pid_t parent = getpid(), pid = sys_clone3(CLONE_NEWUSER, -1, &pidfd);
 	int r;
 
@@ -45,10 +45,11 @@ static int make_map(const struct stat *own, const struct stat *way,
 		for (;;)
 			(void)pause();
 	}
-	r = write_map(pid, "gid_map", own->st_gid, ids->owner_group, way->st_gid,
+	dir = procfs_open(pid);
+	r = write_map(dir, "gid_map", own->st_gid, ids->owner_group, way->st_gid,
 		      ids->way_group);
 	if (r == 0)
-		r = write_map(pid, "uid_map", own->st_uid, ids->owner, way->st_uid,
+		r = write_map(dir, "uid_map", own->st_uid, ids->owner, way->st_uid,
 			      ids->way);
 	if (r == 0)
 		r = procfs_open_place(pid, "/ns/user", O_RDONLY);

@@ -50,9 +50,7 @@ int procfs_open(pid_t pid)
 		procfs_open_place(pid, "", O_PATH | O_DIRECTORY | O_NOFOLLOW);
 	struct statfs fs;
 
-	if (dir < 0)
-		return dir;
-	if (mounted >= 0) /* nobody can have mounted anything there */
+	if (dir < 0 || mounted >= 0) /* nobody can have mounted anything there */
 		return io_steal_fd(&dir);
 	if (fstatfs(dir, &fs) < 0)
 		return -errno;
@@ -67,11 +65,25 @@ int procfs_open_at(int dir, const char *file, int flags)
 			   RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
 }
 
+/* A file that is no list is one record, which the kernel gives to one read(2). */
+static ssize_t read_text(int fd, const char *file, char *text, size_t size)
+{
+	ssize_t n;
+
+	if (fd < 0 || strstr(file, "mountinfo") || strstr(file, "children"))
+		return fd < 0 ? fd : io_read_text(fd, text, size);
+	n = read(fd, text, size);
+	if (n < 0 || n == (ssize_t)size)
+		return n < 0 ? -errno : -EFBIG;
+	text[n] = '\0';
+	return n;
+}
+
 ssize_t procfs_read_at(int dir, const char *file, char *text, size_t size)
 {
 	cleanup_fd int fd = procfs_open_at(dir, file, O_RDONLY);
 
-	return fd < 0 ? fd : io_read_text(fd, text, size);
+	return read_text(fd, file, text, size);
 }
 
 ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size)
@@ -85,12 +97,11 @@ ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size)
 	/* one call, by the one folder that a confined process may open anything in */
 	(void)snprintf(place, sizeof(place), "/%s", file);
 	fd = procfs_open_place(pid, place, O_RDONLY | O_NOFOLLOW);
-	return fd < 0 ? fd : io_read_text(fd, text, size);
+	return read_text(fd, file, text, size);
 }
 
-int procfs_write(pid_t pid, const char *file, const char *text)
+int procfs_write_at(int dir, const char *file, const char *text)
 {
-	cleanup_fd int dir = procfs_open(pid);
 	cleanup_fd int fd = dir < 0 ? dir : procfs_open_at(dir, file, O_WRONLY);
 
 	return fd < 0 ? fd : io_write_text(fd, text);

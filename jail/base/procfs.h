@@ -85,11 +85,12 @@ DIR *procfs_tasks(pid_t pid);
 pid_t procfs_held(int pidfd);
 
 /**
- * procfs_write() - Write a string into /proc/PID/@file in one write(2)
+ * procfs_write_at() - Write a string into a file of the folder in one write(2)
+ * @dir:	From procfs_open(); an errno of that is returned
  *
  * Return: 0, -errno of write(2), or as procfs_open_at()
  */
-int procfs_write(pid_t pid, const char *file, const char *text);
+int procfs_write_at(int dir, const char *file, const char *text);
 
 /**
  * procfs_find() - Find a line that begins with @key. Return: the text behind @key, or

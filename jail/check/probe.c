@@ -69,20 +69,18 @@ int probe_tmpfs(struct err *e)
 {
 	const struct tmpfs small = { 65536, 16, 0755, 0 };
 
-	return mount_tmpfs(&small, 0, e);
+	return mount_tmpfs("/proc", &small, 0, e);
 }
 
 int probe_overlay(struct err *e)
 {
-	int fs = probe_tmpfs(e);
+	int r = probe_tmpfs(e);
 
-	if (fs < 0)
-		return fs;
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount_attach(fs, AT_FDCWD, "/", e) < 0 || fchdir(fs) < 0 ||
-	    mkdirat(fs, "a", 0755) < 0 || mkdirat(fs, "b", 0755) < 0)
+	if (r < 0)
+		return r;
+	if (chdir("/proc") < 0 || mkdir("a", 0755) < 0 || mkdir("b", 0755) < 0)
 		return err_set(e, errno, "mount: prepare an overlay");
-	return mount_overlay("a:b", e);
+	return mount_overlay("a", "a:b", e);
 }
 
 int probe_proc(struct err *e)

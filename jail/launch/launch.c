@@ -23,7 +23,8 @@
  */
 static int prefer_for_oom(const struct jail *j, struct err *e)
 {
-	int r = procfs_write(j->pid, "oom_score_adj", "1000");
+	cleanup_fd int dir = procfs_open(j->pid);
+	int r = procfs_write_at(dir, "oom_score_adj", "1000");
 
 	if (r == -EXDEV)
 		return err_say(

@@ -17,8 +17,8 @@
 #include "jail/walls/landlock.h"
 #include "jail/launch/posture.h"
 
-/* of a posture; all binds that a plan can have fit */
-#define TEXT_BYTES (4U << 20)
+/* of a posture: for each bind, and for all else */
+#define TEXT_BYTES(look) ((2 + (look)->jail->plan->bind_count) * (12U << 10))
 
 int posture_refuse(const char *what, const char *told, const char *planned, struct err *e)
 {
@@ -40,19 +40,23 @@ static int look_namespaces(const struct look *l, struct err *e)
 	static const char *const kinds[] = { "user", "mnt", "pid",    [NET] = "net",
 					     "ipc",  "uts", "cgroup", "time" };
 	const struct lease *lease = &l->jail->lease;
-	cleanup_fd int own = procfs_open(getpid());
+	/* the launcher's own: one that leases launches once, and is read behind that */
+	static char own[COUNT(kinds)][48];
+	cleanup_fd int dir = -1;
 	const struct plan *p = l->jail->plan;
 	/* a template has the launcher's cgroup namespace: see launch.c */
 	size_t count = p->template ? 6 : p->clock_start ? 8 : 7;
 
 	for (size_t i = 0; i < count; i++) {
-		char file[16], jail[48] = "", host[48] = "";
+		char file[16], jail[48] = "", *host = own[i];
 		const char *number = jail + strlen(kinds[i]) + 2;
 		unsigned long in, out;
 
 		(void)snprintf(file, sizeof(file), "ns/%s", kinds[i]);
+		if (!*host && dir < 0)
+			dir = procfs_open(getpid());
 		if (readlinkat(l->dir, file, jail, sizeof(jail) - 1) < 0 ||
-		    readlinkat(own, file, host, sizeof(host) - 1) < 0)
+		    (!*host && readlinkat(dir, file, host, sizeof(own[i]) - 1) < 0))
 			return err_set(e, errno, "posture: look at /proc/%d/%s",
 				       l->ready->program, file);
 		if (strcmp(jail, host) == 0)
@@ -212,7 +216,7 @@ static int look_early(struct posture *p, const struct jail *jail,
 	p->look.dir = procfs_open(ready->program);
 	if (p->look.dir < 0)
 		return err_set(e, -p->look.dir, "posture: open /proc/%d", ready->program);
-	p->look.out = json_open(&p->json, TEXT_BYTES);
+	p->look.out = json_open(&p->json, TEXT_BYTES(&p->look));
 	if (!p->look.out)
 		return err_set(e, errno, "posture: allocate");
 	return look_at_rows(&p->look, true, e);
@@ -244,7 +248,7 @@ int posture_read(const struct jail *jail, const struct gate_ready *ready,
 	if (r == 0)
 		r = look_at_rows(l, false, e);
 	if (r == 0) {
-		r = json_close(l->out, p->json, TEXT_BYTES) < 0
+		r = json_close(l->out, p->json, TEXT_BYTES(l)) < 0
 			    ? err_set(e, ENOSPC, "posture: print it")
 			    : 0;
 		l->out = NULL;

@@ -46,23 +46,25 @@ int posture_rlimits(const struct look *l, struct err *e)
 
 	for (size_t i = 0; i < rlimit_count; i++) {
 		char told[80] = "", planned[48];
+		uint64_t soft = 0, hard = 0;
 		struct rlimit_row row;
-		int r = rlimit_plan(i, j->plan, j->limited, !j->ids.own, &row);
 
-		if (r < 0)
-			return err_set(e, -r, "posture: limit %zu", i);
-		if (r == 0)
+		if (!rlimit_plan(i, j->plan, j->limited, !j->ids.own, false, &row))
 			continue;
 
-		/* the soft limit, the hard one, and of most limits their unit */
 		const char *line = procfs_find(l->text, row.line);
-		size_t n = (size_t)snprintf(planned, sizeof(planned),
-					    "%" PRIu64 " %" PRIu64, row.value, row.value);
+		bool found =
+			line && sscanf(line, "%" SCNu64 "%" SCNu64, &soft, &hard) == 2;
 
-		if (line)
-			procfs_words(line, told, sizeof(told));
-		if (strncmp(told, planned, n) != 0 || (told[n] && told[n] != ' '))
+		if (found && hard != row.value)
+			(void)rlimit_plan(i, j->plan, j->limited, !j->ids.own, true,
+					  &row);
+		if (!found || soft != row.value || hard != row.value) {
+			procfs_words(line ? line : "", told, sizeof(told));
+			(void)snprintf(planned, sizeof(planned), "%" PRIu64 " %" PRIu64,
+				       row.value, row.value);
 			return posture_refuse(row.name, told, planned, e);
+		}
 		(void)fprintf(l->out, "%s\"%s\":%" PRIu64, separator, row.name,
 			      row.value);
 		separator = ",";

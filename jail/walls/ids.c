@@ -92,23 +92,24 @@ static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
  * ids to give, and then it is mapped as that user's one id would be. */
 int ids_own(struct err *e)
 {
+	static int known = -1; /* the answer of an earlier call */
 	char text[4096];
 	unsigned int inside, outside, count;
 	ssize_t n;
 
-	if (geteuid() != 0)
-		return 0;
+	if (known >= 0 || geteuid() != 0)
+		return known > 0;
 	n = io_read_file_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text));
 	if (n < 0 || sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
 		return err_set(e, n < 0 ? (int)-n : EINVAL,
 			       "ids: read /proc/self/uid_map");
 	if (inside == 0 && outside == 0 && count == UINT32_MAX)
-		return 1;
+		return known = 1;
 	if (outside == 0)
 		return err_say(
 			e, EPERM,
 			"ids: root of this container may be the host's root, and a jail must not be: run stepjail as another user of the container");
-	return 0;
+	return known = 0;
 }
 
 int ids_take(struct ids *ids, struct err *e)
@@ -136,7 +137,7 @@ int ids_take(struct ids *ids, struct err *e)
 	if (r < 0)
 		return r;
 	/* groups of root's would come along, and the maps deny giving them up inside */
-	if (setgroups(0, NULL) < 0)
+	if (getgroups(0, NULL) != 0 && setgroups(0, NULL) < 0)
 		return err_set(
 			e, errno,
 			"ids: give up supplementary groups (root needs CAP_SETGID and CAP_SETUID; an ordinary user does not)");
@@ -161,17 +162,17 @@ int ids_take_other(const struct ids *ids, uid_t *id, struct err *e)
 	return r;
 }
 
-static int write_map(pid_t pid, const char *file, const char *text, struct err *e)
+static int write_map(int dir, const char *file, const char *text, struct err *e)
 {
-	int r = procfs_write(pid, file, text);
+	int r = procfs_write_at(dir, file, text);
 
 	if (r == -EPERM)
 		return err_say(
 			e, EPERM,
 			"ids: the kernel refused %s '%.*s': root needs CAP_SETUID, CAP_SETGID and CAP_SETFCAP, and a user namespace that has these ids; run as an ordinary user or outside of the container",
 			file, (int)strcspn(text, "\n"), text);
-	return r < 0 ? err_set(e, -r, "ids: write '%.*s' to /proc/%d/%s",
-			       (int)strcspn(text, "\n"), text, pid, file)
+	return r < 0 ? err_set(e, -r, "ids: write '%.*s' to %s", (int)strcspn(text, "\n"),
+			       text, file)
 		     : 0;
 }
 
@@ -201,11 +202,12 @@ void ids_print_map(const struct ids *ids, bool group, char *text)
 int ids_write_maps(pid_t pid, const char *uids, const char *gids, bool deny,
 		   struct err *e)
 {
-	int r = deny ? write_map(pid, "setgroups", "deny", e) : 0;
+	cleanup_fd int dir = procfs_open(pid);
+	int r = deny ? write_map(dir, "setgroups", "deny", e) : 0;
 
 	if (r == 0)
-		r = write_map(pid, "gid_map", gids, e);
-	return r < 0 ? r : write_map(pid, "uid_map", uids, e);
+		r = write_map(dir, "gid_map", gids, e);
+	return r < 0 ? r : write_map(dir, "uid_map", uids, e);
 }
 
 int ids_map(const struct ids *ids, pid_t pid, struct err *e)

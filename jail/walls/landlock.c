@@ -63,20 +63,22 @@ static int add_rule(int ruleset, int fd, uint64_t allowed)
 	return 0;
 }
 
-static int add_place(int ruleset, const char *path, uint64_t allowed, struct err *e)
+static int add_place(int ruleset, const struct place *place, uint64_t handled,
+		     struct err *e)
 {
-	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	struct stat st;
+	cleanup_fd int fd = openat(AT_FDCWD, place->at, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	uint64_t allowed = place->landlock & handled;
+	struct stat st = { .st_mode = S_IFDIR };
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "landlock: open %s", path);
-	/* a right that only folders have is refused on a file */
+	if (fd < 0 || (place->shows_path && fstat(fd, &st) < 0))
+		return err_set(e, errno, "landlock: open %s", place->at);
+	/* a right that only folders have is refused on a file, which a bind may be */
 	if (!S_ISDIR(st.st_mode))
 		allowed &= FILE_RIGHTS;
 
 	int r = add_rule(ruleset, fd, allowed);
 
-	return r < 0 ? err_set(e, -r, "landlock: allow %s", path) : 0;
+	return r < 0 ? err_set(e, -r, "landlock: allow %s", place->at) : 0;
 }
 
 /* stdin, stdout and stderr may be reopened for what they were opened for, and no more */
@@ -115,7 +117,7 @@ static int add_rules(int ruleset, const struct plan *p, uint64_t handled, struct
 
 	for (size_t i = 0; r == 0 && i < count; i++)
 		if (list[i].landlock)
-			r = add_place(ruleset, list[i].at, list[i].landlock & handled, e);
+			r = add_place(ruleset, &list[i], handled, e);
 	return r;
 }
 

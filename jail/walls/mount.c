@@ -10,12 +10,12 @@
  *   folder says nothing of the host's disk. A read-only bind is an overlay too. The bound
  *   folder is its first layer, because an overlay takes owner and mode from there.
  *
- *   All of it is assembled on a small private tmpfs with the new mount API, each mount
- *   with its flags before it is attached. Then pivot_root(2) with both arguments ".", and
- *   the old root, the assembly with it, is detached: no path leads back.
+ *   All of it is assembled on a small private tmpfs, each mount attached with its flags,
+ *   but for the device nodes, which get theirs together. Then pivot_root(2) with both arguments ".", and the old root, the assembly
+ *   with it, is detached: no path leads back.
  *   Destinations are opened with openat2(2), RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH: no
  *   symlink of a tree is ever followed.
- * See mount_namespaces(7), pivot_root(2), fsopen(2), mount_setattr(2);
+ * See mount_namespaces(7), pivot_root(2), mount(2), mount_setattr(2);
  * Kernel: Documentation/filesystems/overlayfs.rst
  */
 #include <stdio.h>
@@ -35,8 +35,11 @@
 #define ROOT "n"  /* the new root */
 #define DEV "dev" /* becomes /dev */
 #define WRITABLE "w" /* the tmpfs of /tmp and /dev/shm */
+#define WORK "k"     /* the tmpfs of /work */
 
-static const char *const assembly[] = { TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE };
+static const char *const assembly[] = {
+	TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE, WORK
+};
 
 static const struct {
 	const char *name, *target;
@@ -72,28 +75,17 @@ static int make_skeleton(const struct sources *s, const struct plan *p, struct e
 
 static int assemble(const struct sources *s, const struct plan *p, struct err *e)
 {
-	cleanup_fd int base =
-		mount_tmpfs(&(struct tmpfs){ 1U << 20, 4096, 0755, 0 }, 0, e);
 	/* on a folder that every host has, and nothing is looked up in from here on */
-	int r = base < 0 ? base : mount_attach(base, AT_FDCWD, "/proc", e);
+	int r = mount_tmpfs("/proc", &(struct tmpfs){ 1U << 20, 4096, 0755, 0 }, 0, e);
 
 	if (r < 0)
 		return r;
-	if (fchdir(base) < 0)
+	if (chdir("/proc") < 0)
 		return err_set(e, errno, "mount: enter the assembly");
 	for (size_t i = 0; i < COUNT(assembly); i++)
 		if (mkdir(assembly[i], 0755) < 0)
 			return err_set(e, errno, "mount: make %s", assembly[i]);
 	return make_skeleton(s, p, e);
-}
-
-static int make_root(const struct sources *s, struct err *e)
-{
-	int r = mount_attach(s->root.tree, AT_FDCWD, TREE, e);
-	cleanup_fd int overlay =
-		r < 0 ? r : mount_overlay(EMPTY ":" TREE ":" SKELETON, e);
-
-	return overlay < 0 ? overlay : mount_attach(overlay, AT_FDCWD, ROOT, e);
 }
 
 /*
@@ -109,8 +101,6 @@ static const struct place *node_for(const struct place *place, bool cgroup)
 /* /dev is a folder of the assembly's own tmpfs, attached once more, and read-only */
 static int make_dev(int root, bool cgroup, struct err *e)
 {
-	int r = 0;
-
 	for (size_t i = 0; i < COUNT(links); i++)
 		if (symlinkat(links[i].target, AT_FDCWD, links[i].name) < 0)
 			return err_set(e, errno, "mount: make /%s", links[i].name);
@@ -123,10 +113,10 @@ static int make_dev(int root, bool cgroup, struct err *e)
 		return err_set(e, errno, "mount: make the point /dev/shm");
 
 	cleanup_fd int dev = mount_clone_at(DEV, NULL, e);
+	int r = dev < 0 ? dev : mount_set_flags(dev, MOUNT_READ_ONLY, e);
 
-	if (dev < 0)
-		return dev;
-	r = mount_attach_beneath(dev, root, "/dev", e);
+	if (r == 0)
+		r = mount_attach_beneath(dev, root, "/dev", e);
 	for (size_t i = 0; r == 0 && i < place_row_count; i++) {
 		const struct place *node = node_for(&place_rows[i], cgroup);
 
@@ -134,37 +124,37 @@ static int make_dev(int root, bool cgroup, struct err *e)
 			r = mount_node(dev, place_rows[i].at + sizeof(DEV "/"), node->at,
 				       makedev(node->major, node->minor), e);
 	}
-	return r < 0 ? r : mount_set_flags(dev, MOUNT_READ_ONLY, e);
+	/* the nodes are mounted in it by now */
+	return r < 0 ? r : mount_set_flags(dev, MOUNT_NODE, e);
 }
 
 /* /tmp and /dev/shm are folders of one tmpfs, with one size; /work is one of its own */
 static int make_writable(int root, const struct plan *p, struct err *e)
 {
+	static const char *const parts[][3] = {
+		{ WORK, NULL, "/work" },
+		{ WRITABLE, "tmp", "/tmp" },
+		{ WRITABLE, "shm", "/dev/shm" },
+	};
 	const struct tmpfs tmp = { p->limit[LIMIT_TMP_BYTES], p->limit[LIMIT_INODES],
 				   01777, 0 };
 	const struct tmpfs work = { p->limit[LIMIT_WORK_BYTES], p->limit[LIMIT_INODES],
 				    0755, p->template ? 0 : PLAN_PROGRAM_ID };
-	cleanup_fd int own = mount_tmpfs(&work, MOUNT_WRITABLE, e);
-	int r = own < 0 ? own : mount_attach_beneath(own, root, "/work", e);
+	int r = mount_tmpfs(WORK, &work, MOUNT_WRITABLE, e);
 
 	if (r == 0 && p->out &&
-	    (mkdirat(own, "out", 0755) < 0 ||
-	     fchownat(own, "out", PLAN_PROGRAM_ID, PLAN_PROGRAM_ID, 0) < 0))
-		r = err_set(e, errno, "mount: make /work/out");
-
-	cleanup_fd int fs = r < 0 ? r : mount_tmpfs(&tmp, MOUNT_WRITABLE, e);
-
-	if (fs < 0)
-		return fs;
-	if (mkdirat(fs, "tmp", 01777) < 0 || mkdirat(fs, "shm", 01777) < 0)
+	    (mkdir(WORK "/out", 0755) < 0 ||
+	     chown(WORK "/out", PLAN_PROGRAM_ID, PLAN_PROGRAM_ID) < 0))
+		return err_set(e, errno, "mount: make /work/out");
+	if (r == 0)
+		r = mount_tmpfs(WRITABLE, &tmp, MOUNT_WRITABLE, e);
+	if (r == 0 &&
+	    (mkdir(WRITABLE "/tmp", 01777) < 0 || mkdir(WRITABLE "/shm", 01777) < 0))
 		return err_set(e, errno, "mount: make /tmp and /dev/shm");
-	r = mount_attach(fs, AT_FDCWD, WRITABLE, e);
-	for (size_t i = 0; r == 0 && i < 2; i++) {
-		cleanup_fd int part = mount_clone_at(WRITABLE, i ? "shm" : "tmp", e);
+	for (size_t i = 0; r == 0 && i < COUNT(parts); i++) {
+		cleanup_fd int part = mount_clone_at(parts[i][0], parts[i][1], e);
 
-		r = part < 0 ? part
-			     : mount_attach_beneath(part, root, i ? "/dev/shm" : "/tmp",
-						    e);
+		r = part < 0 ? part : mount_attach_beneath(part, root, parts[i][2], e);
 	}
 	return r;
 }
@@ -205,14 +195,10 @@ static int make_source(const struct source *s, size_t i, bool writable, struct e
 	 * file of the program's, but of another group, is closed to init. */
 	(void)setfsuid(PLAN_PROGRAM_ID);
 
-	cleanup_fd int overlay = mount_overlay(layers, e);
-
+	r = mount_overlay(over, layers, e);
 	/* it tells no failure, but what was before */
 	if (setfsuid(geteuid()) != PLAN_PROGRAM_ID)
 		return err_say(e, EPERM, "mount: setfsuid to the program's id");
-	if (overlay < 0)
-		return overlay;
-	r = mount_attach(overlay, AT_FDCWD, over, e);
 	return r < 0 ? r : mount_clone_at(over, s->name, e);
 }
 
@@ -271,7 +257,9 @@ int mount_jail(const struct sources *s, const struct plan *p, bool cgroup, struc
 	int r = assemble(s, p, e);
 
 	if (r == 0)
-		r = make_root(s, e);
+		r = mount_attach(s->root.tree, AT_FDCWD, TREE, e);
+	if (r == 0)
+		r = mount_overlay(ROOT, EMPTY ":" TREE ":" SKELETON, e);
 	if (r < 0)
 		return r;
 

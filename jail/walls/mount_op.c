@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mount_op.c - single steps on the new mount API: see mount_op.h
+ * mount_op.c - single mounts, and steps on the new mount API: see mount_op.h
  *
- * See fsopen(2), fsconfig(2), fsmount(2), move_mount(2), open_tree(2), openat2(2).
+ * See mount(2), fsopen(2), fsconfig(2), fsmount(2), move_mount(2), open_tree(2), openat2(2).
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -13,76 +13,58 @@
 #include "init/io.h"
 #include "jail/walls/mount_op.h"
 
-struct fs_option {
-	const char *key, *value;
-};
+/* flags of mount(2) and of the new API have the same numbers */
+_Static_assert(MS_RDONLY == MOUNT_ATTR_RDONLY && MS_NOSUID == MOUNT_ATTR_NOSUID &&
+		       MS_NODEV == MOUNT_ATTR_NODEV && MS_NOEXEC == MOUNT_ATTR_NOEXEC,
+	       "MOUNT_ATTR_ flags are MS_ flags");
 
-/* options end at a row without a key */
-static int make_fs(const char *type, const struct fs_option *options, uint64_t attr,
-		   struct err *e)
+int mount_tmpfs(const char *at, const struct tmpfs *fs, uint64_t attr, struct err *e)
 {
-	cleanup_fd int context = fsopen(type, FSOPEN_CLOEXEC);
+	char options[128];
+	int n = snprintf(options, sizeof(options),
+			 "size=%" PRIu64 ",nr_inodes=%" PRIu64 ",mode=%o", fs->bytes,
+			 fs->inodes, fs->mode);
 
-	if (context < 0)
-		return err_set(e, errno, "mount: open file system %s%s", type,
-			       errno == ENODEV ? " (modprobe it)" : "");
-	for (; options->key; options++)
-		if (fsconfig(context, FSCONFIG_SET_STRING, options->key, options->value,
-			     0) < 0)
-			return err_set(e, errno, "mount: %s option %s=%s", type,
-				       options->key, options->value);
-	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return err_set(e, errno, "mount: create %s", type);
-
-	int fd = fsmount(context, FSMOUNT_CLOEXEC, (unsigned int)attr);
-
-	return fd < 0 ? err_set(e, errno, "mount: mount %s", type) : fd;
+	if (fs->owner)
+		(void)snprintf(options + n, sizeof(options) - (size_t)n, ",uid=%u,gid=%u",
+			       fs->owner, fs->owner);
+	return mount("none", at, "tmpfs", attr, options) < 0
+		       ? err_set(e, errno, "mount: tmpfs with %s", options)
+		       : 0;
 }
 
-int mount_tmpfs(const struct tmpfs *fs, uint64_t attr, struct err *e)
+int mount_overlay(const char *at, const char *lowerdir, struct err *e)
 {
-	char bytes[24], inodes[24], mode[8], owner[16];
-	const struct fs_option options[] = {
-		{ "size", bytes }, { "nr_inodes", inodes },
-		{ "mode", mode },  { fs->owner ? "uid" : NULL, owner },
-		{ "gid", owner },  { NULL, NULL },
-	};
+	char options[64];
 
-	(void)snprintf(bytes, sizeof(bytes), "%" PRIu64, fs->bytes);
-	(void)snprintf(inodes, sizeof(inodes), "%" PRIu64, fs->inodes);
-	(void)snprintf(mode, sizeof(mode), "%o", fs->mode);
-	(void)snprintf(owner, sizeof(owner), "%u", fs->owner);
-	return make_fs("tmpfs", options, attr, e);
-}
-
-int mount_overlay(const char *lowerdir, struct err *e)
-{
-	const struct fs_option options[] = { { "lowerdir", lowerdir }, { NULL, NULL } };
-
-	int r = make_fs("overlay", options, MOUNT_TREE, e);
-
-	if (r == -EINVAL || r == -ELOOP)
+	(void)snprintf(options, sizeof(options), "lowerdir=%s", lowerdir);
+	if (mount("none", at, "overlay", MOUNT_TREE, options) == 0)
+		return 0;
+	if (errno == EINVAL || errno == ELOOP)
 		return err_say(
-			e, -r,
+			e, errno,
 			"mount: the file system of the root tree or of a bind cannot be a layer of an overlay: copy it to another one (the kernel log says why)");
-	return r;
+	return err_set(e, errno, "mount: overlay with %s%s", options,
+		       errno == ENODEV ? " (modprobe it)" : "");
 }
 
 int mount_proc(uint64_t attr, bool all, struct err *e)
 {
-	const struct fs_option options[] = {
-		{ "subset", "pid" },
-		{ "hidepid", all ? "off" : "invisible" },
-		{ NULL, NULL },
-	};
+	cleanup_fd int context = fsopen("proc", FSOPEN_CLOEXEC);
+	int fd;
 
-	int r = make_fs("proc", options, attr, e);
-
-	if (r == -EPERM)
-		return err_say(
-			e, EPERM,
-			"mount: the kernel gives no new /proc here, because this one is masked, as in a container: unmask it, or use run with --proc none");
-	return r;
+	if (context < 0 ||
+	    fsconfig(context, FSCONFIG_SET_STRING, "subset", "pid", 0) < 0 ||
+	    fsconfig(context, FSCONFIG_SET_STRING, "hidepid", all ? "off" : "invisible",
+		     0) < 0)
+		return err_set(e, errno, "mount: open file system proc");
+	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return errno == EPERM
+			       ? err_say(e, EPERM,
+					 "mount: the kernel gives no new /proc here, because this one is masked, as in a container: unmask it, or use run with --proc none")
+			       : err_set(e, errno, "mount: create proc");
+	fd = fsmount(context, FSMOUNT_CLOEXEC, (unsigned int)attr);
+	return fd < 0 ? err_set(e, errno, "mount: mount proc") : fd;
 }
 
 int mount_attach(int tree, int at, const char *path, struct err *e)
@@ -137,16 +119,14 @@ int mount_node(int dev, const char *name, const char *node, dev_t device, struct
 			"mount: the host's %s is not the device of that name: make it anew (mknod), or mount a devtmpfs",
 			node);
 
-	int r = mount_set_flags(tree, MOUNT_NODE, e);
-
-	return r < 0 ? r : mount_attach(tree, dev, name, e);
+	return mount_attach(tree, dev, name, e);
 }
 
 int mount_set_flags(int tree, uint64_t attr, struct err *e)
 {
 	struct mount_attr set = { .attr_set = attr, .propagation = MS_PRIVATE };
 
-	if (mount_setattr(tree, "", AT_EMPTY_PATH, &set, sizeof(set)) < 0)
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof(set)) < 0)
 		return err_set(e, errno, "mount: set flags");
 	return 0;
 }

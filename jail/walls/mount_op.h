@@ -27,12 +27,13 @@ struct tmpfs {
 	uid_t owner; /* id inside the jail; 0: whoever mounts */
 };
 
-/** mount_tmpfs() - A detached tmpfs with MOUNT_ATTR_ flags @attr */
-int mount_tmpfs(const struct tmpfs *fs, uint64_t attr, struct err *e);
-
-/** mount_overlay() - A detached read-only overlay of layers named from the current folder
+/** mount_tmpfs() - Mount a tmpfs with MOUNT_ATTR_ flags @attr at a folder of the caller's
  */
-int mount_overlay(const char *lowerdir, struct err *e);
+int mount_tmpfs(const char *at, const struct tmpfs *fs, uint64_t attr, struct err *e);
+
+/** mount_overlay() - The same of a read-only overlay of layers named from the current
+ * folder, of a few letters each */
+int mount_overlay(const char *at, const char *lowerdir, struct err *e);
 
 /**
  * mount_proc() - A detached procfs of process folders only (subset=pid)
@@ -51,11 +52,13 @@ int mount_attach_beneath(int tree, int root, const char *path, struct err *e);
 /**
  * mount_node() - Bind the host's device @node to the file @name of the jail's /dev
  * @device:	Its number: any other file at that path would be shown to the jail
+ *
+ * The caller sets flags of all nodes together.
  */
 int mount_node(int dev, const char *name, const char *node, dev_t device, struct err *e);
 
-/** mount_set_flags() - Set MOUNT_ATTR_ flags of a mount, detached or not, and have it
- * private: see mount_namespaces(7), propagation types */
+/** mount_set_flags() - Set MOUNT_ATTR_ flags of a mount, detached or not, and of all
+ * that is mounted in it, and have them private: see mount_namespaces(7), propagation types */
 int mount_set_flags(int tree, uint64_t attr, struct err *e);
 
 /** mount_clone_at() - Detached clone of @folder, or of the file @name in it */

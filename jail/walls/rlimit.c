@@ -65,31 +65,30 @@ static const struct {
 
 const size_t rlimit_count = COUNT(rows);
 
-int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
-		struct rlimit_row *out)
+bool rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
+		 bool lower, struct rlimit_row *out)
 {
 	rlim_t value = rows[row].fixed;
-	struct rlimit old;
+	struct rlimit own;
 
 	if (rows[row].no_cgroup && cgroup)
-		return 0;
+		return false;
 	if (rows[row].limit != LIMIT_COUNT) {
 		uint64_t n = p->limit[rows[row].limit];
 
 		if (n == NO_LIMIT)
-			return 0;
+			return false;
 		value = n / rows[row].per_unit + (n % rows[row].per_unit != 0);
 	}
 	/* with a cgroup, its pids.max shall refuse first, because it counts refusals */
 	if (rows[row].resource != RLIMIT_NPROC || shared_id || cgroup)
 		value += rows[row].slack;
-	if (getrlimit(RESOURCE(rows[row].resource), &old) < 0)
-		return -errno;
-	/* where the caller's hard limit is lower, it stays: raising it takes a
-	 * capability */
-	*out = (struct rlimit_row){ rows[row].name, rows[row].line,
-				    old.rlim_max < value ? old.rlim_max : value };
-	return 1;
+	/* raising it takes a capability */
+	if (lower && getrlimit(RESOURCE(rows[row].resource), &own) == 0 &&
+	    own.rlim_max < value)
+		value = own.rlim_max;
+	*out = (struct rlimit_row){ rows[row].name, rows[row].line, value };
+	return true;
 }
 
 /* the kernel compares fds in flight with this limit, too: see gate_hand_over() */
@@ -126,20 +125,25 @@ static int set_row(size_t i, const struct plan *p, bool cgroup, bool shared_id,
 		   struct err *e)
 {
 	struct rlimit_row row;
-	int r = rlimit_plan(i, p, cgroup, shared_id, &row);
 
-	if (r == 1 && setrlimit(RESOURCE(rows[i].resource),
-				&(struct rlimit){ row.value, row.value }) < 0)
-		r = -errno;
-	return r < 0 ? err_set(e, -r, "rlimit: %s", rows[i].name) : 0;
+	for (int lower = 0; rlimit_plan(i, p, cgroup, shared_id, lower, &row); lower++) {
+		if (setrlimit(RESOURCE(rows[i].resource),
+			      &(struct rlimit){ row.value, row.value }) == 0)
+			break;
+		if (lower || errno != EPERM)
+			return err_set(e, errno, "rlimit: %s", rows[i].name);
+	}
+	return 0;
 }
 
-int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)
+int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, bool warm,
+	       struct err *e)
 {
 	int r = 0;
 
 	for (size_t i = FILES_ROW + 1; r == 0 && i < rlimit_count; i++)
-		r = set_row(i, p, cgroup, shared_id, e);
+		if (rows[i].limit == LIMIT_COUNT ? !warm : !p->template)
+			r = set_row(i, p, cgroup, shared_id, e);
 	return r;
 }
 

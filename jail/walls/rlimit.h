@@ -16,24 +16,27 @@ extern const size_t rlimit_count;
 
 /**
  * rlimit_plan() - What rlimit_set() sets for one of rlimit_count rows
+ * @lower:	Where the calling process's own hard limit is lower, that: what was
+ *		planned has been refused, or reads otherwise
  *
- * Looks at the calling process's own hard limits, as rlimit_set() does.
- *
- * Return: 1, 0 (this one is not limited), or -errno
+ * Return: false, if this one is not limited
  */
-int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
-		struct rlimit_row *out);
+bool rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
+		 bool lower, struct rlimit_row *out);
 
 /**
  * rlimit_set() - Set the calling process's resource limits, soft and hard, but for files
  * @cgroup:	Memory is limited by a cgroup; if not, RLIMIT_DATA stands in for it
  * @shared_id:	init runs under the program's id, and counts against its processes
+ * @warm:	A template has set what is the same in every plan, and no more: its clones
+ *		could not raise it
  *
  * See setrlimit(2). A hard limit of the caller that is lower already stays.
  *
  * Return: 0, or -errno
  */
-int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
+int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, bool warm,
+	       struct err *e);
 
 /** rlimit_set_files() - Set RLIMIT_NOFILE; the program's filter lets this through */
 int rlimit_set_files(const struct plan *p, struct err *e);

@@ -142,37 +142,30 @@ static int place_fds(const struct child *c, struct err *e)
 	return r < 0 ? err_set(e, -r, "session: close_range") : 0;
 }
 
-void stage_default_signal(int signum)
-{
-	/* handler SIG_DFL, and no flags, restorer or mask */
-	(void)syscall(SYS_rt_sigaction, signum, (unsigned long[4]){ 0 }, NULL, 8UL);
-}
-
 static int do_session(struct child *c, struct err *e)
 {
 	int r;
 
-	/* every fd that the launcher inherited or opened is closed at exec */
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		return err_set(e, errno, "session: close_range");
 	if (setsid() < 0)
 		return err_set(e, errno, "session: setsid");
 	/* else the caller's domain is inherited, such as one without address
 	 * randomisation */
 	if (personality(c->program == 0 ? deterministic_domain(c->plan) : PER_LINUX) < 0)
 		return err_set(e, errno, "session: personality");
+	/* every fd that the launcher inherited or opened is closed at exec */
 	if (c->program != 0)
-		return 0;
+		return close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0
+			       ? err_set(e, errno, "session: close_range")
+			       : 0;
 	(void)umask(022);
-	/* it must not inherit what the launcher or its caller ignores; until the gate
-	 * opens, all signals are blocked */
-	for (int s = 1; s < NSIG; s++)
-		stage_default_signal(s);
+	/* it must not inherit what the launcher or its caller ignores, and a clone has
+	 * its template's handlers alone; until the gate opens, all signals are blocked */
+	for (int s = 1; s < NSIG && !c->warm; s++)
+		/* SIG_DFL; libc refuses its own three, which a caller may ignore */
+		(void)syscall(SYS_rt_sigaction, s, (unsigned long[4]){ 0 }, NULL, 8UL);
 	r = place_fds(c, e);
-	/* a template sets no rlimits: its clones could not raise them. Each sets its
-	 * own */
-	if (r == 0 && !c->plan->template)
-		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
+	if (r == 0)
+		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, c->warm, e);
 	if (r == 0)
 		r = deterministic_cpu(c->plan, e);
 	if (r == 0)
@@ -264,7 +257,7 @@ const struct stage stages[] = {
 	 * of the jail's own range, or the caller's one; setgroups is denied; clocks
 	 * for its children start now if the plan says so. Must not keep host uid 0 */
 	{ "ids", ROLE_CHILD, do_ids },
-	/* stand in the jail's own tree, every mount flagged before it was attached.
+	/* stand in the jail's own tree, every mount flagged before that is entered.
 	 * Must not follow a symlink of the tree, or leave a way to the old root */
 	{ "mounts", ROLE_CHILD, do_mounts },
 	/* have a socket for the launcher to set and see lo. Must not have any other

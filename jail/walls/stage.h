@@ -68,14 +68,6 @@ extern const uint32_t stage_exec;
  */
 void stage_run(struct child *c);
 
-/**
- * stage_default_signal() - Have a signal neither ignored nor handled
- *
- * By the kernel's own call: the C library keeps three real-time signals for itself and
- * refuses to touch them, and a caller with another library may ignore just those.
- */
-void stage_default_signal(int signum);
-
 /* the last stage: exec.c */
 
 /**

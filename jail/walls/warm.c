@@ -90,7 +90,7 @@ static void become_jail(struct child *c, int channel)
 {
 	(void)close(channel);
 	/* the template ignores it */
-	stage_default_signal(SIGCHLD);
+	(void)signal(SIGCHLD, SIG_DFL);
 	stage_run(c);
 	(void)munmap((void *)(uintptr_t)kept.told, sizeof(*kept.told));
 	wipe(&kept, sizeof(kept));

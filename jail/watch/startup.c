@@ -47,9 +47,8 @@ static int is_ready(struct startup *up, unsigned int who, struct err *e)
 static int look(struct startup *up, struct err *e)
 {
 	struct jail *j = &up->jail;
-	int r;
+	int r = posture_read(j, &up->gate, &up->posture, e);
 
-	r = posture_read(j, &up->gate, &up->posture, e);
 	io_close_fd(&up->gate.netlink);
 	if (r == 0 && up->gate.listener < 0 && !j->plan->template &&
 	    !(j->plan->allow_missing & PART_AUDIT))

@@ -46,13 +46,7 @@
 #define MOVE_TRIES 8
 #define SETTLE_SWITCH_US 10000000
 
-/* those that Python, or faulthandler, has a use for */
-static const int used_signals[] = { SIGINT, SIGPIPE, SIGXFSZ, SIGSEGV,
-				    SIGBUS, SIGABRT, SIGFPE,  SIGILL };
-#define USED_SIGNALS (sizeof(used_signals) / sizeof(used_signals[0]))
-
 static struct {
-	struct sigaction action[USED_SIGNALS];
 	sigset_t mask;   /* signals that the user's code has blocked */
 	bool repeatable; /* $STEPJAIL_DETERMINISTIC: see rootfs/python/deterministic.py */
 	PyObject *conclude, *leave, *alone; /* of runner.py */
@@ -89,8 +83,6 @@ static int set_signals(void)
 	Py_DECREF(on);
 	(void)sigaction(SIGPIPE, &ignore, NULL);
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
-	for (size_t i = 0; i < USED_SIGNALS; i++)
-		(void)sigaction(used_signals[i], NULL, &run.action[i]);
 	return 0;
 }
 
@@ -104,8 +96,6 @@ int run_prepare(PyObject *runner)
 
 void run_begin(void)
 {
-	for (size_t i = 0; i < USED_SIGNALS; i++)
-		(void)sigaction(used_signals[i], &run.action[i], NULL);
 	(void)sigemptyset(&run.mask);
 	clock_begin();
 	run.repeatable = getenv("STEPJAIL_DETERMINISTIC") != NULL;

@@ -143,21 +143,21 @@ int __wrap_caps_drop_all(const struct caps *caps, struct err *e)
 	return nnp ? prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) : 0;
 }
 
-int __real_mount_overlay(const char *lowerdir, struct err *e);
-int __wrap_mount_overlay(const char *lowerdir, struct err *e);
-int __wrap_mount_overlay(const char *lowerdir, struct err *e)
+int __real_mount_overlay(const char *at, const char *lowerdir, struct err *e);
+int __wrap_mount_overlay(const char *at, const char *lowerdir, struct err *e);
+int __wrap_mount_overlay(const char *at, const char *lowerdir, struct err *e)
 {
 	char lower[64];
-	int fd;
 
 	if (!without("overlay"))
-		return __real_mount_overlay(lowerdir, e);
+		return __real_mount_overlay(at, lowerdir, e);
 	if (strncmp(lowerdir, "z:", 2) == 0) /* empty, in front of the root tree */
 		lowerdir += 2;
 	(void)snprintf(lower, sizeof(lower), "%.*s", (int)strcspn(lowerdir, ":"),
 		       lowerdir);
-	fd = open_tree(AT_FDCWD, lower, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	return fd < 0 ? err_set(e, errno, "unwall: bind %s", lower) : fd;
+	return mount(lower, at, NULL, MS_BIND, NULL) < 0
+		       ? err_set(e, errno, "unwall: bind %s", lower)
+		       : 0;
 }
 
 /* what stands in for /dev/zero is shut, too */
@@ -182,9 +182,9 @@ int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e)
 		return __real_ids_map(ids, pid, e);
 	(void)snprintf(map, sizeof(map), "%u %u 1\n%u 0 1", ids->init_id, ids->host_uid,
 		       ids->program_id);
-	if (procfs_write(pid, "setgroups", "deny") < 0 ||
-	    procfs_write(pid, "gid_map", map) < 0 ||
-	    procfs_write(pid, "uid_map", map) < 0)
+	if (procfs_write_at(procfs_open(pid), "setgroups", "deny") < 0 ||
+	    procfs_write_at(procfs_open(pid), "gid_map", map) < 0 ||
+	    procfs_write_at(procfs_open(pid), "uid_map", map) < 0)
 		return err_set(e, errno, "unwall: map ids");
 	return 0;
 }

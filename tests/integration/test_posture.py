@@ -35,7 +35,7 @@ LACKING = [
     ("umount2", "posture: the mount /", ...),
     ("mount_set_flags", "posture: the mount /dev is writable", ...),
     ("mount_setattr", "is writable", ...),
-    ("fsmount flags", "posture: the mount / is writable", ...),
+    ("flags of the root", "posture: the mount / is writable", ...),
     ("subset", "posture: the mount /proc is of a file system with other options", ...),
     ("hidepid", "posture: the mount /proc is of a file system with other options", ...),
     ("close_range", "would stay open", ...),

@@ -48,8 +48,9 @@ static bool lacks(const char *wall)
 		return lacks(#name) ? 0 : __real_##name(__VA_ARGS__);                    \
 	}
 
-MAY_LACK(rlimit_set, (const struct plan *p, bool cgroup, bool shared, struct err *e), p,
-	 cgroup, shared, e)
+MAY_LACK(rlimit_set,
+	 (const struct plan *p, bool cgroup, bool shared, bool warm, struct err *e), p,
+	 cgroup, shared, warm, e)
 MAY_LACK(rlimit_set_files, (const struct plan *p, struct err *e), p, e)
 MAY_LACK(caps_drop_bounding, (struct err * e), e)
 MAY_LACK(caps_keep_template, (const struct caps *caps, struct err *e), caps, e)
@@ -102,9 +103,9 @@ int __wrap_gate_open_netlink(int *netlink, struct err *e)
 	return __real_gate_open_netlink(netlink, e);
 }
 
-int __real_procfs_write(pid_t pid, const char *file, const char *text);
-int __wrap_procfs_write(pid_t pid, const char *file, const char *text);
-int __wrap_procfs_write(pid_t pid, const char *file, const char *text)
+int __real_procfs_write_at(int dir, const char *file, const char *text);
+int __wrap_procfs_write_at(int dir, const char *file, const char *text);
+int __wrap_procfs_write_at(int dir, const char *file, const char *text)
 {
 	char more[256];
 
@@ -113,7 +114,7 @@ int __wrap_procfs_write(pid_t pid, const char *file, const char *text)
 	(void)snprintf(more, sizeof(more), "%s\n2000 0 1", text);
 	if (strstr(file, "_map") && lacks(file))
 		text = more;
-	return __real_procfs_write(pid, file, text);
+	return __real_procfs_write_at(dir, file, text);
 }
 
 /* a kernel before 6.16: it takes fds that are sent to it */
@@ -126,6 +127,18 @@ int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_
 		return -1;
 	}
 	return __real_setsockopt(fd, level, option, value, size);
+}
+
+int __real_mount(const char *source, const char *at, const char *type,
+		 unsigned long flags, const void *options);
+int __wrap_mount(const char *source, const char *at, const char *type,
+		 unsigned long flags, const void *options);
+int __wrap_mount(const char *source, const char *at, const char *type,
+		 unsigned long flags, const void *options)
+{
+	if (type && strcmp(type, "overlay") == 0 && lacks("flags of the root"))
+		flags = 0;
+	return __real_mount(source, at, type, flags, options);
 }
 
 int __real_unshare(int flags);
@@ -182,8 +195,6 @@ long __wrap_syscall(long number, ...)
 			args.flags |= CLONE_NEWNET;
 		a[0] = (long)&args;
 	}
-	if (number == SYS_fsmount && lacks("fsmount flags"))
-		a[2] = 0;
 	if (number == SYS_mount_setattr && lacks("mount_setattr"))
 		return 0;
 	if (number == SYS_close_range && lacks("close_range"))

@@ -65,7 +65,7 @@ static void make_limits(void)
 	for (size_t i = 0; i < rlimit_count; i++) {
 		struct rlimit_row row;
 
-		if (rlimit_plan(i, &plan, true, false, &row) == 1)
+		if (rlimit_plan(i, &plan, true, false, false, &row))
 			n += (size_t)snprintf(limits + n, sizeof(limits) - n,
 					      "%-25s %-20" PRIu64 " %-20" PRIu64
 					      " things    \n",

@@ -32,7 +32,7 @@ static void write_own(void *arg)
 	char text[16];
 
 	(void)arg;
-	MUST(procfs_write(getpid(), "oom_score_adj", "1000") == 0);
+	MUST(procfs_write_at(procfs_open(getpid()), "oom_score_adj", "1000") == 0);
 	MUST(procfs_read(getpid(), "oom_score_adj", text, sizeof(text)) > 0);
 	MUST(strcmp(text, "1000\n") == 0);
 }
@@ -53,8 +53,8 @@ START_TEST(no_symlink_is_followed)
 	ck_assert_int_eq(procfs_read_at(dir, "exe", text, sizeof(text)), -ELOOP);
 	ck_assert_int_eq(procfs_read_at(dir, "cwd/README.md", text, sizeof(text)),
 			 -ELOOP);
-	ck_assert_int_eq(procfs_write(getpid(), "fd/1", "x"), -ELOOP);
-	ck_assert_int_eq(procfs_write(getpid(), "nothing", "x"), -ENOENT);
+	ck_assert_int_eq(procfs_write_at(procfs_open(getpid()), "fd/1", "x"), -ELOOP);
+	ck_assert_int_eq(procfs_write_at(procfs_open(getpid()), "nothing", "x"), -ENOENT);
 	(void)close(dir);
 }
 END_TEST
@@ -71,7 +71,7 @@ static void cover(void *arg)
 	(void)snprintf(path, sizeof(path), "/proc/%d/comm", getpid());
 	MUST(mount("/dev/null", path, NULL, MS_BIND, NULL) == 0);
 	MUST(procfs_read(getpid(), "comm", text, sizeof(text)) == -EXDEV);
-	MUST(procfs_write(getpid(), "comm", "x") == -EXDEV);
+	MUST(procfs_write_at(procfs_open(getpid()), "comm", "x") == -EXDEV);
 	MUST(procfs_read(getpid(), "stat", text, 4) == -EFBIG);
 
 	MUST(mount("none", "/proc", "tmpfs", 0, NULL) == 0);
@@ -97,7 +97,7 @@ static void in_new_namespace(void *arg)
 	/* there is a 1 in the outer /proc, but not this one */
 	MUST(procfs_open(1) == -EXDEV);
 	MUST(procfs_read(1, "comm", text, sizeof(text)) == -EXDEV);
-	MUST(procfs_write(1, "oom_score_adj", "0") == -EXDEV);
+	MUST(procfs_write_at(procfs_open(1), "oom_score_adj", "0") == -EXDEV);
 }
 
 static void make_namespace(void *arg)

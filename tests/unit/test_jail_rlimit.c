@@ -45,7 +45,7 @@ static void set_with_cgroup(void *arg)
 	(void)arg;
 	MUST(getrlimit(RLIMIT_DATA, &data) == 0);
 	MUST(getrlimit(RLIMIT_NOFILE, &before) == 0);
-	MUST(rlimit_set(&plan, true, true, &e) == 0);
+	MUST(rlimit_set(&plan, true, true, false, &e) == 0);
 	/* in its own time, see gate_hand_over() */
 	MUST(getrlimit(RLIMIT_NOFILE, &after) == 0);
 	MUST(memcmp(&before, &after, sizeof(before)) == 0);
@@ -66,6 +66,31 @@ static void set_with_cgroup(void *arg)
 	MUST(getrlimit(RLIMIT_DATA, &after) == 0);
 	MUST(memcmp(&data, &after, sizeof(data)) == 0);
 }
+
+/* together, a template and its clone have set all of them; the template can raise none
+ * that its clones' plan names */
+static void set_in_two(void *arg)
+{
+	struct rlimit before, after;
+	struct err e;
+
+	(void)arg;
+	MUST(getrlimit(RLIMIT_FSIZE, &before) == 0);
+	plan.template = true;
+	MUST(rlimit_set(&plan, true, true, false, &e) == 0);
+	MUST(getrlimit(RLIMIT_FSIZE, &after) == 0);
+	MUST(memcmp(&before, &after, sizeof(before)) == 0);
+	MUST(both_are(RLIMIT_SIGPENDING, 64) && both_are(RLIMIT_CORE, 1));
+	plan.template = false;
+	MUST(rlimit_set(&plan, true, true, true, &e) == 0);
+	MUST(both_are(RLIMIT_FSIZE, 12345) && both_are(RLIMIT_NPROC, 21));
+}
+
+START_TEST(a_clone_sets_what_its_template_has_not)
+{
+	unit_child(set_in_two, NULL);
+}
+END_TEST
 
 static void raise_core(void *arg)
 {
@@ -108,7 +133,7 @@ static void set_without_cgroup(void *arg)
 	struct err e;
 
 	(void)arg;
-	MUST(rlimit_set(&plan, false, true, &e) == 0);
+	MUST(rlimit_set(&plan, false, true, false, &e) == 0);
 	MUST(both_are(RLIMIT_DATA, SET_MEMORY));
 }
 
@@ -131,7 +156,8 @@ static void set_unlimited(void *arg)
 	plan.limit[LIMIT_CPU_MS] = NO_LIMIT;
 	for (size_t i = 0; i < COUNT(resources); i++)
 		MUST(getrlimit(resources[i], &before[i]) == 0);
-	MUST(rlimit_set(&plan, true, true, &e) == 0 && rlimit_set_files(&plan, &e) == 0);
+	MUST(rlimit_set(&plan, true, true, false, &e) == 0 &&
+	     rlimit_set_files(&plan, &e) == 0);
 	for (size_t i = 0; i < COUNT(resources); i++)
 		MUST(getrlimit(resources[i], &after[i]) == 0);
 	MUST(memcmp(before, after, sizeof(before)) == 0);
@@ -153,7 +179,10 @@ static void set_over_lower(void *arg)
 
 	(void)arg;
 	MUST(setrlimit(RLIMIT_NOFILE, &low) == 0);
-	MUST(rlimit_set(&plan, true, true, &e) == 0 && rlimit_set_files(&plan, &e) == 0);
+	/* root could raise it; in its user namespace, no jail's child can */
+	MUST(geteuid() != 0 || setresuid(65534, 65534, 65534) == 0);
+	MUST(rlimit_set(&plan, true, true, false, &e) == 0 &&
+	     rlimit_set_files(&plan, &e) == 0);
 	MUST(both_are(RLIMIT_NOFILE, 50));
 	MUST(both_are(RLIMIT_FSIZE, 12345));
 }
@@ -171,7 +200,8 @@ static void set_over_soft(void *arg)
 
 	(void)arg;
 	MUST(setrlimit(RLIMIT_NOFILE, &low) == 0);
-	MUST(rlimit_set(&plan, true, true, &e) == 0 && rlimit_set_files(&plan, &e) == 0);
+	MUST(rlimit_set(&plan, true, true, false, &e) == 0 &&
+	     rlimit_set_files(&plan, &e) == 0);
 	MUST(both_are(RLIMIT_NOFILE, 100));
 }
 
@@ -208,11 +238,11 @@ static void count_processes(void *arg)
 	(void)arg;
 	/* downwards, because none can be raised again: init counts along where it shares
 	 * the id, and with a cgroup it is the cgroup that shall refuse */
-	MUST(rlimit_set(&plan, true, false, &e) == 0);
+	MUST(rlimit_set(&plan, true, false, false, &e) == 0);
 	MUST(both_are(RLIMIT_NPROC, 21));
-	MUST(rlimit_set(&plan, false, true, &e) == 0);
+	MUST(rlimit_set(&plan, false, true, false, &e) == 0);
 	MUST(both_are(RLIMIT_NPROC, 21));
-	MUST(rlimit_set(&plan, false, false, &e) == 0);
+	MUST(rlimit_set(&plan, false, false, false, &e) == 0);
 	MUST(both_are(RLIMIT_NPROC, 20));
 }
 
@@ -235,7 +265,7 @@ static void round_up(void *arg)
 	/* downwards, because none can be raised again */
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		plan.limit[LIMIT_CPU_MS] = rows[i].ms;
-		MUST(rlimit_set(&plan, true, true, &e) == 0);
+		MUST(rlimit_set(&plan, true, true, false, &e) == 0);
 		MUST(both_are(RLIMIT_CPU, rows[i].seconds));
 	}
 }
@@ -254,6 +284,7 @@ Suite *jail_rlimit_suite(void)
 	tcase_add_checked_fixture(c, make_plan, NULL);
 	tcase_add_test(c, a_core_limit_of_zero_is_raised);
 	tcase_add_test(c, limits_are_set);
+	tcase_add_test(c, a_clone_sets_what_its_template_has_not);
 	tcase_add_test(c, memory_is_limited_without_a_cgroup);
 	tcase_add_test(c, what_is_unlimited_stays_as_it_is);
 	tcase_add_test(c, a_lower_limit_of_the_caller_stays);

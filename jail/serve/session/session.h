@@ -331,10 +331,9 @@ bool shared_ask(struct step *step);
 const char *shared_text(uint64_t shares);
 /**
  * shared_wait() - Answer STATE when it is known what the state shares that a branch is at
- * @json:	An object without its closing brace, in memory with SHARED_BYTES more;
- *		taken
+ * @json:	An object without its closing brace, of SHARED_BYTES less than a frame's
  */
-void shared_wait(struct session *s, uint32_t branch, char *json);
+void shared_wait(struct session *s, uint32_t branch, const char *json);
 /** shared_holds() - Where frames of this branch wait for such an answer, or NULL */
 struct queue *shared_holds(struct session *s, uint32_t branch);
 

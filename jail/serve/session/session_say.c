@@ -2,7 +2,6 @@
 /*
  * session_say.c - a session's answers in JSON: see init/serve_wire.h and stepjail(1)
  */
-#include <stdlib.h>
 
 #include "jail/base/json.h"
 #include "jail/serve/session/session.h"
@@ -13,6 +12,14 @@
 
 /* of an object, so that it fits into a frame behind struct serve_at */
 #define JSON_BYTES (WIRE_PAYLOAD_MAX - 64)
+
+static char json[JSON_BYTES]; /* the one that is being written */
+
+static FILE *begin(void)
+{
+	json[0] = '\0';
+	return fmemopen(json, JSON_BYTES, "w");
+}
 
 /* a frame that is missing would be a lie */
 void serve_lacks(struct serve *s, int r, size_t bytes)
@@ -38,24 +45,20 @@ void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch
 }
 
 static void put(struct serve *serve, uint16_t type, uint32_t session, uint32_t branch,
-		FILE *out, const char *text)
+		FILE *out)
 {
-	static const char too_long[] =
-		"{\"error\":\"the answer is too long for a frame\"}";
-	ssize_t n = out ? json_close(out, text, JSON_BYTES) : -1;
+	ssize_t n = out ? json_close(out, json, JSON_BYTES) : -1;
 
-	if (n < 0) {
-		text = too_long;
-		n = sizeof(too_long) - 1;
-	}
-	serve_put(serve, type, session, branch, text, (size_t)n);
+	if (n < 0)
+		n = snprintf(json, JSON_BYTES,
+			     "{\"error\":\"the answer is too long for a frame\"}");
+	serve_put(serve, type, session, branch, json, (size_t)n);
 }
 
 void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
 		 const struct refusal *why, const char *text)
 {
-	cleanup_free char *json = NULL;
-	FILE *out = json_open(&json, JSON_BYTES);
+	FILE *out = begin();
 
 	if (out) {
 		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_words[why->kind]);
@@ -65,26 +68,25 @@ void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
 		json_after(",\"error\":", text, out);
 		(void)fputc('}', out);
 	}
-	put(serve, WIRE_REFUSED, session, branch, out, json);
+	put(serve, WIRE_REFUSED, session, branch, out);
 }
 
 void say_closed(struct session *s)
 {
-	cleanup_free char *json = NULL;
-	FILE *out = json_open(&json, JSON_BYTES);
+	FILE *out = begin();
 
 	if (out) {
 		json_after("{\"reason\":", s->reason, out);
 		(void)fputc('}', out);
 	}
-	put(s->serve, WIRE_CLOSED, s->number, 0, out, json);
+	put(s->serve, WIRE_CLOSED, s->number, 0, out);
 }
 
 void say_opened(struct session *s)
 {
-	cleanup_free char *json = NULL, *facts = malloc(JSON_BYTES);
-	ssize_t n = facts ? pread(s->facts, facts, JSON_BYTES - 1, 0) : -1;
-	FILE *out = json_open(&json, JSON_BYTES);
+	static char facts[JSON_BYTES];
+	ssize_t n = pread(s->facts, facts, JSON_BYTES - 1, 0);
+	FILE *out = begin();
 
 	if (out && n > 0) {
 		facts[n] = '\0';
@@ -99,7 +101,7 @@ void say_opened(struct session *s)
 		confine_print(",\"supervisor\":", s->serve->confinement, out);
 		(void)fputc('}', out);
 	}
-	put(s->serve, WIRE_OPENED, s->number, 0, out, json);
+	put(s->serve, WIRE_OPENED, s->number, 0, out);
 	io_close_fd(&s->facts);
 }
 
@@ -177,13 +179,11 @@ static void print_done(const struct step *step, const struct judgement *j, bool 
 
 void say_done(struct step *step, const struct judgement *j, bool kept, const char *reason)
 {
-	cleanup_free char *json = NULL;
-	FILE *out = json_open(&json, JSON_BYTES);
+	FILE *out = begin();
 
 	if (out)
 		print_done(step, j, kept, reason, out);
-	put(step->session->serve, WIRE_DONE, step->session->number, step->branch, out,
-	    json);
+	put(step->session->serve, WIRE_DONE, step->session->number, step->branch, out);
 }
 
 /* but for its closing brace */
@@ -219,14 +219,12 @@ static void print_session(const struct session *s, FILE *out)
 
 void say_status(struct serve *serve, struct session *s, uint32_t branch, bool moved)
 {
-	cleanup_free char *json = NULL;
-	FILE *out = json_open(&json, JSON_BYTES);
+	FILE *out = begin();
 
 	if (out && moved) {
 		print_session(s, out);
 		if (json_close(out, json, JSON_BYTES - SHARED_BYTES) > 0) {
 			shared_wait(s, branch, json);
-			json = NULL;
 			return;
 		}
 		out = NULL;
@@ -240,5 +238,5 @@ void say_status(struct serve *serve, struct session *s, uint32_t branch, bool mo
 			      serve->sessions, serve->plan->limit[LIMIT_SESSIONS],
 			      serve->steps);
 	}
-	put(serve, WIRE_STATE, s ? s->number : 0, branch, out, json);
+	put(serve, WIRE_STATE, s ? s->number : 0, branch, out);
 }

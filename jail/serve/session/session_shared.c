@@ -102,21 +102,21 @@ static void take(struct session *s, void *owner, const struct spawn_answer *a)
 	free(w);
 }
 
-void shared_wait(struct session *s, uint32_t branch, char *json)
+void shared_wait(struct session *s, uint32_t branch, const char *json)
 {
 	struct waiting *w = calloc(1, sizeof(*w)), **last = &s->waiting;
 	const struct state *state = head(s, branch);
-	char *less;
+	size_t size = strlen(json) + SHARED_BYTES;
 
-	if (!w) {
-		free(json);
-		serve_lacks(s->serve, -ENOMEM, sizeof(*w));
+	if (w)
+		w->json = malloc(size);
+	if (!w || !w->json) {
+		free(w);
+		serve_lacks(s->serve, -ENOMEM, size);
 		return;
 	}
-	/* give back what the longest possible answer would have taken */
-	less = realloc(json, strlen(json) + SHARED_BYTES);
+	(void)snprintf(w->json, size, "%s", json);
 	w->branch = branch;
-	w->json = less ? less : json;
 	while (*last)
 		last = &(*last)->next;
 	*last = w;

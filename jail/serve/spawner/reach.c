@@ -45,9 +45,8 @@ static int find_space(int dir, ino_t *space)
 	return r == -ENOENT ? -ESRCH : r;
 }
 
-int spawned_reach(const struct spawned *j, int pidfd)
+int spawned_reach(const struct spawned *j, int pidfd, pid_t pid)
 {
-	pid_t pid = procfs_held(pidfd);
 	cleanup_fd int dir = pid < 0 ? pid : procfs_open(pid);
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
 	ino_t space = 0;

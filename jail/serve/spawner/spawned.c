@@ -167,9 +167,9 @@ void spawned_update(struct spawned *j)
 static int print_facts(const struct spawned *j)
 {
 	const struct jail *jail = &j->up.jail;
-	cleanup_free char *text = NULL;
+	static char text[WIRE_PAYLOAD_MAX];
 	cleanup_fd int fd = memfd_create("facts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	FILE *out = json_open(&text, WIRE_PAYLOAD_MAX);
+	FILE *out = fmemopen(text, sizeof(text), "w");
 	ssize_t n = -1;
 
 	if (out) {
@@ -178,7 +178,7 @@ static int print_facts(const struct spawned *j)
 		json_after(",\"why_cold\":", jail->warm ? NULL : j->spawner->pool.why,
 			   out);
 		report_not_enforced(jail, j->up.gate.listener >= 0, out);
-		n = json_close(out, text, WIRE_PAYLOAD_MAX);
+		n = json_close(out, text, sizeof(text));
 	}
 	if (n < 0 || io_write_all(fd, text, (size_t)n) < 0 || sys_seal(fd) < 0)
 		return -1;

@@ -64,12 +64,13 @@ int spawned_open(struct spawner *p, uint32_t number);
 
 /**
  * spawned_reach() - Is this a process of the jail, and still there? In reach.c
+ * @pid:	From procfs_held(@pidfd)
  *
  * Return: its folder in /proc, the caller's to close, -ESRCH, -EPERM (it is another's),
  * or
  * -errno
  */
-int spawned_reach(const struct spawned *j, int pidfd);
+int spawned_reach(const struct spawned *j, int pidfd, pid_t pid);
 
 /** spawned_update() - Tell what is due to be told, by where the jail is; may forget it */
 void spawned_update(struct spawned *j);

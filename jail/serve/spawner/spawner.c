@@ -50,6 +50,7 @@ struct asked {
 	struct spawned *j; /* NULL: no jail has this number */
 	struct spawn_request q;
 	int pidfd;
+	pid_t pid; /* from procfs_held() */
 };
 
 static int do_open(const struct asked *a)
@@ -64,7 +65,7 @@ static int do_signal(const struct asked *a)
 
 	if (!a->j || (a->q.value != SIGINT && a->q.value != SIGKILL))
 		return -EPROTO;
-	dir = spawned_reach(a->j, a->pidfd);
+	dir = spawned_reach(a->j, a->pidfd, a->pid);
 	r = dir;
 	if (r >= 0 && syscall(SYS_pidfd_send_signal, a->pidfd, a->q.value, NULL, 0) < 0)
 		r = -errno;
@@ -81,7 +82,7 @@ static int do_score(const struct asked *a)
 
 	if (!a->j || a->q.value > 1)
 		return -EPROTO;
-	dir = spawned_reach(a->j, a->pidfd);
+	dir = spawned_reach(a->j, a->pidfd, a->pid);
 	if (dir >= 0)
 		fd = procfs_open_at(dir, "oom_score_adj", O_WRONLY);
 	/* to an ordinary user's serve, a cold jail's is closed: see ids.h */
@@ -112,20 +113,18 @@ static int do_measure(const struct asked *a)
 {
 	cleanup_fd int dir = -1, seen = -1;
 	char name[16];
-	pid_t pid;
 	int r;
 
 	if (!a->j || a->q.value >= SPAWN_MEASURES)
 		return -EPROTO;
 	/* in the measurer's procfs; first, since the other look tells that it is there
 	 * still */
-	pid = procfs_held(a->pidfd);
-	(void)snprintf(name, sizeof(name), "%d", pid);
+	(void)snprintf(name, sizeof(name), "%d", a->pid);
 	seen = openat(a->p->measurers.by->root, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	dir = spawned_reach(a->j, a->pidfd);
+	dir = spawned_reach(a->j, a->pidfd, a->pid);
 	r = dir < 0 ? dir
 		    : measurer_start(&a->p->measurers, a->q.number, a->q.tag, a->q.value,
-				     seen, pid);
+				     seen, a->pid);
 	if (r < 0)
 		tell_measured(&a->p->measurers, a->q.number, a->q.tag,
 			      &(struct measured){ .errnum = (uint64_t)-r });
@@ -177,12 +176,13 @@ static void lose(struct spawner *p)
 	each(p, end_for_good);
 }
 
-static int obey(struct spawner *p, const struct spawn_request *q, int fd)
+static int obey(struct asked *a)
 {
-	if (q->kind == 0 || q->kind >= COUNT(requests) ||
-	    requests[q->kind].pidfd != (fd >= 0))
+	if (a->q.kind == 0 || a->q.kind >= COUNT(requests) ||
+	    requests[a->q.kind].pidfd != (a->pidfd >= 0))
 		return -EPROTO;
-	return requests[q->kind].act(&(struct asked){ p, find(p, q->number), *q, fd });
+	a->j = find(a->p, a->q.number);
+	return requests[a->q.kind].act(a);
 }
 
 /*
@@ -193,12 +193,12 @@ static int obey(struct spawner *p, const struct spawn_request *q, int fd)
  */
 static int take_request(struct spawner *p)
 {
-	struct spawn_request q;
+	struct asked a = { .p = p, .pidfd = -1 };
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct iovec iov = { &q, sizeof(q) };
+	struct iovec iov = { &a.q, sizeof(a.q) };
 	struct msghdr msg = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
@@ -206,21 +206,22 @@ static int take_request(struct spawner *p)
 	ssize_t n = recvmsg(p->socket.fd, &msg,
 			    MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
 	const struct cmsghdr *part = n < 0 ? NULL : fd_passing_next(&msg, NULL);
-	int fd = -1, r;
+	int r;
 
 	if (n <= 0)
 		return n == 0 ? -EPIPE : errno == EAGAIN ? 0 : -errno;
-	if (n != sizeof(q) || (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) ||
+	if (n != sizeof(a.q) || (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) ||
 	    (part && part->cmsg_len != CMSG_LEN(sizeof(int))))
 		return -EPROTO;
 	if (part) {
-		memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-		if (procfs_held(fd) == -EBADF)
+		memcpy(&a.pidfd, CMSG_DATA(part), sizeof(int));
+		a.pid = procfs_held(a.pidfd);
+		if (a.pid == -EBADF)
 			return -EPROTO;
 	}
-	r = obey(p, &q, fd);
+	r = obey(&a);
 	(void)recv(p->socket.fd, NULL, 0, MSG_DONTWAIT);
-	io_close_fd(&fd);
+	io_close_fd(&a.pidfd);
 	return r < 0 ? r : 1;
 }
 
