@@ -249,8 +249,10 @@ class _Serve:
 class AsyncBranch:
     """A way on from a state; a session begins with one. Steps of one branch run one after the other."""
 
+    number = property(lambda self: self._branch, doc="0 for a session's first one.")
+
     def __init__(self, session, branch):
-        self._session, self._branch, self._queue = session, branch, None
+        self._session, self._branch, self._queue, self._sent = session, branch, None, asyncio.Event()
 
     async def run(self, code, *, wall_time=None, cpu_time=None, stdin=b"", on_output=None):
         """Run code as the next step; Result.
@@ -262,6 +264,7 @@ class AsyncBranch:
         if self._queue:
             raise Error("a step runs on this branch: wait for it, or take another branch")
         self._queue = self._session._steps[self._branch] = asyncio.Queue()
+        self._sent.clear()
         try:
             step = asyncio.create_task(self._step(code, wall_time, cpu_time, stdin, on_output))
             try:
@@ -279,8 +282,11 @@ class AsyncBranch:
         session, branch = self._session, self._branch
         code, stdin = (text.encode() if isinstance(text, str) else text for text in (code, stdin))
         ms = [int(time * 1000) if time else 0 for time in (wall_time, cpu_time)]
-        await session._send_pieces("CODE", code, branch)
-        await session._send("RUN", _LIMITS.pack(branch, 0, *ms)[_AT.size:], branch)
+        try:
+            await session._send_pieces("CODE", code, branch)
+            await session._send("RUN", _LIMITS.pack(branch, 0, *ms)[_AT.size:], branch)
+        finally:
+            self._sent.set()
         await session._send_pieces("STDIN", stdin, branch)
         await session._send("STDIN", b"", branch)
         texts = {"OUT": bytearray(), "ERR": bytearray(), "RESULT": None, "TRACE": None}
@@ -317,6 +323,8 @@ class AsyncBranch:
 
     async def interrupt(self):
         """KeyboardInterrupt in the running step; none runs: nothing."""
+        if self._queue:
+            await self._sent.wait()  # before RUN it would be for nothing
         await self._session._send("INTERRUPT", b"", self._branch)
 
     async def kill(self):

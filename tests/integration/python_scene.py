@@ -22,3 +22,4 @@ with open(os.path.join(config.name, "stepjail/defaults"), "w") as file:
     if "--allow-missing=cgroup" in os.environ.get("STEPJAIL_RUN", "").split():
         file.write("allow-missing cgroup\n")
 os.environ["XDG_CONFIG_HOME"] = config.name
+os.environ["XDG_STATE_HOME"] = os.path.join(config.name, "state")

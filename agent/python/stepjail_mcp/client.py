@@ -38,7 +38,7 @@ class Client:
     def __init__(self, server, shared=None):
         self.server, self.shared = server, shared
         self.sessions = shared or Sessions(server)
-        self.closing = False
+        self.closing, self.who = False, None
         self.asked, self.tasks = {}, set()  # requests by their ids, until they are answered; all tasks
 
         server.clients.add(self)
@@ -168,8 +168,15 @@ def era(params, method):
     return True
 
 
+def calls_itself(info):
+    """A client's name and version, as it says."""
+    parts = [info.get(name) for name in ("name", "version")] if isinstance(info, dict) else []
+    return " ".join(part for part in parts if isinstance(part, str))
+
+
 async def initialize(client, params, send):
     wanted = params.get("protocolVersion")
+    client.who = calls_itself(params.get("clientInfo"))
     return {"protocolVersion": wanted if wanted in LEGACY else LEGACY[0], "capabilities": {"tools": {}},
             "serverInfo": ME, "instructions": INSTRUCTIONS}
 
@@ -193,7 +200,8 @@ async def tools_call(client, params, send):
         raise Problem(BAD_PARAMS, f"there is no tool {name!r}")
     function, _, takes, _ = TOOLS[name]
     try:
-        call = Call(client.sessions, params.get("_meta", {}), send)
+        meta = params.get("_meta", {})
+        call = Call(client.sessions, meta, send, client.who or calls_itself(meta.get(META + "clientInfo")))
         return await function(call, **checked(params.get("arguments", {}), takes))
     except (ToolProblem, stepjail.Error) as problem:
         return {"content": [{"type": "text", "text": f"{name}: {problem}"}], "isError": True}

@@ -11,7 +11,7 @@ import sys
 import threading
 
 import stepjail
-from stepjail_mcp import tokens
+from stepjail_mcp import record, tokens
 from stepjail_mcp.client import GRACE, INVALID, Client, Problem, failure
 from stepjail_mcp.http_server import HttpServer
 
@@ -28,11 +28,21 @@ def fail(line):
     sys.exit(125)
 
 
+def transcripts(given):
+    """The folder, or None for no transcripts."""
+    if given == "no":
+        return None
+    if not given and not record.state_folder():
+        fail("there is no HOME, and so no place for transcripts: give --transcripts DIR, or no to go without")
+    return os.path.abspath(given or os.path.join(record.state_folder(), "transcripts"))
+
+
 class Server:
     def __init__(self, options, jail_options):
         self.options = options
         self.jails = stepjail.AsyncStepjail(options.stepjail, **jail_options)
         self.clients, self.sessions, self.web = set(), set(), None
+        self.recorder = record.Recorder(transcripts(options.transcripts), jail_options)
 
     async def serve(self, lines, write):
         """One client, to the end of its lines and of what it has asked for."""
@@ -73,9 +83,9 @@ class Server:
         await asyncio.gather(*closing, return_exceptions=True)
 
     async def http(self, address, port, path):
-        path = path or tokens.default_path()
-        if not path:
+        if not path and not record.state_folder():
             fail("there is no HOME, and so no place for tokens: give --token-file FILE")
+        path = path or os.path.join(record.state_folder(), "mcp-token")
         try:
             self.web = HttpServer(self, tokens.tokens_of(path))
         except tokens.BadFile as problem:

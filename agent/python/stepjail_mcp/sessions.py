@@ -31,6 +31,13 @@ async def whole(making, undo):
         raise
 
 
+async def finish(session, **how):
+    try:
+        await session.close()
+    finally:
+        await session.record.end(**how)
+
+
 class Sessions:
     def __init__(self, server):
         self.server, self.handles, self.opening = server, {}, 0
@@ -53,17 +60,30 @@ class Sessions:
         self.handles[handle] = Held(session, branch)
         return handle
 
-    async def open(self):
+    async def open(self, who):
+        """@who: what the client calls itself, for the transcript"""
         with self.room():
-            session = await whole(self.server.jails.session(), stepjail.AsyncSession.close)
+            session = await whole(self.start(who), finish)
             session.handle = self.hold(session, session)
             return session.handle
+
+    async def start(self, who):
+        session = await self.server.jails.session()
+        try:
+            session.record = await self.server.recorder.begin(session, who)
+        except stepjail.Error:
+            await session.close()
+            raise
+        return session
 
     async def branch(self, handle, state):
         held = self.held(handle)
         with self.room():
+            state = await held.branch.state() if state is None else state
             branch = await whole(held.branch.branch(state), stepjail.AsyncBranch.drop)
-            return self.hold(held.session, branch)
+            handle = self.hold(held.session, branch)
+        await held.session.record.command("branch", branch.number, state)
+        return handle
 
     def held(self, handle):
         held = self.handles.get(handle)
@@ -79,7 +99,16 @@ class Sessions:
         if others and held.branch is held.session:
             raise ToolProblem("it has branches that are open: close those first")
         del self.handles[handle]
-        await (held.branch.drop() if others else held.session.close())
+        if not others:
+            await finish(held.session)
+            return
+        await held.branch.drop()
+        await held.session.record.command("drop", held.branch.number, 0)
+
+    async def give_up(self, session, why):
+        """Of a session that may not go on, with all its branches."""
+        self.handles = {handle: held for handle, held in self.handles.items() if held.session is not session}
+        await finish(session, outcome="failed", error=why)
 
     async def expire(self):
         late = time.monotonic() - self.server.options.idle
@@ -92,5 +121,5 @@ class Sessions:
         self.server.sessions.discard(self)
         for session in {held.session for held in self.handles.values()}:
             with contextlib.suppress(stepjail.Error):
-                await session.close()
+                await finish(session)
         self.handles.clear()

@@ -18,17 +18,6 @@ class BadFile(Exception):
     pass
 
 
-def default_path():
-    """Beside the transcripts; None where the environment names no folder."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    if not state.startswith("/"):
-        home = os.environ.get("HOME", "")
-        if not home.startswith("/"):
-            return None
-        state = os.path.join(home, ".local/state")
-    return os.path.join(state, "stepjail/mcp-token")
-
-
 def make(path):
     """A file with a new token, there as a whole or not at all; one that is there already stays."""
     folder = os.path.dirname(os.path.abspath(path))

@@ -3,9 +3,11 @@
 import asyncio
 import base64
 import contextlib
+import functools
 import json
 import time
 
+from stepjail_mcp.record import NotWritten
 from stepjail_mcp.sessions import ToolProblem
 
 FILE_MAX = 8 << 20  # bytes that get_file hands out
@@ -14,9 +16,9 @@ FILE_MAX = 8 << 20  # bytes that get_file hands out
 class Call:
     """One call of a tool: whose sessions it is about, and who hears of its progress."""
 
-    def __init__(self, sessions, meta, send):
+    def __init__(self, sessions, meta, send, who):
         token = meta.get("progressToken")
-        self.sessions, self.meta, self.send = sessions, meta, send
+        self.sessions, self.meta, self.send, self.who = sessions, meta, send, who
         self.token = token if isinstance(token, (str, int)) and not isinstance(token, bool) else None
 
     async def progress(self, done, **words):
@@ -75,7 +77,7 @@ def contents(result):
 
 
 async def tool_python(call, code, session=None, timeout=None):
-    handle = session or await call.sessions.open()
+    handle = session or await call.sessions.open(call.who)
     try:
         return await run_step(call, handle, code, timeout, told=session is not None)
     except asyncio.CancelledError:
@@ -92,8 +94,14 @@ async def run_step(call, handle, code, timeout, told):
         lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
         last["line"] = lines[-1][:200] if lines else last["line"]
 
+    record = held.session.record
     async with held.lock, call.telling(last):
-        result = await held.branch.run(code, wall_time=timeout, on_output=heard)
+        try:
+            result = await record.run(held.branch, code, timeout, heard)
+        except NotWritten as problem:
+            if record.failed:
+                await call.sessions.give_up(held.session, str(problem))
+            raise
     structured = {"session": handle, "verdict": result.verdict, "state": result.state,
                   "state_number": result.state_number, "stdout": result.stdout, "stderr": result.stderr,
                   "result": result.text, "error": result.error, "exit_code": result.exit_code,
@@ -106,15 +114,24 @@ async def run_step(call, handle, code, timeout, told):
     return {"content": texts, "structuredContent": structured, "isError": not good}
 
 
+def unbroken(function):
+    """Done and recorded as a whole, whether or not the client waits for it."""
+    @functools.wraps(function)
+    async def tool(*arguments, **options):
+        return await asyncio.shield(asyncio.create_task(function(*arguments, **options)))
+    return tool
+
+
 def said(**members):
     return {"content": [{"type": "text", "text": json.dumps(members, ensure_ascii=False)}],
             "structuredContent": members, "isError": False}
 
 
 async def tool_open(call):
-    return said(session=await call.sessions.open())
+    return said(session=await call.sessions.open(call.who))
 
 
+@unbroken
 async def tool_close(call, session):
     await call.sessions.close_handle(session)
     return said(closed=session)
@@ -127,17 +144,21 @@ async def tool_list(call):
                           for handle, held in call.sessions.handles.items()])
 
 
+@unbroken
 async def tool_rollback(call, session, state=None):
     held = call.sessions.held(session)
     async with held.lock:
         await held.branch.rollback(state)
-        return said(session=session, state=await held.branch.state())
+        state = await held.branch.state()
+        await held.session.record.command("rollback", held.branch.number, state)
+        return said(session=session, state=state)
 
 
 async def tool_branch(call, session, state=None):
     return said(session=await call.sessions.branch(session, state), branch_of=session)
 
 
+@unbroken
 async def tool_put(call, session, path, text=None, base64_data=None):
     if (text is None) == (base64_data is None):
         raise ToolProblem("give text or base64, one of them")
@@ -145,7 +166,9 @@ async def tool_put(call, session, path, text=None, base64_data=None):
         data = text.encode() if base64_data is None else base64.b64decode(base64_data, validate=True)
     except ValueError as problem:
         raise ToolProblem(f"{'base64' if text is None else 'text'}: {problem}") from None
-    await call.sessions.held(session).session.put(path, data)
+    held = call.sessions.held(session)
+    await held.session.put(path, data)
+    await held.session.record.put(path, data)
     return said(path=path, bytes=len(data))
 
 
