@@ -4,8 +4,10 @@
 
 Each engine has folders of its own in build/interop/oci, so that nothing of the host's engines is
 touched. Where an engine is not installed, or does not start, its tests are skipped and say why.
+Every command and what it said is in build/interop/oci/ENGINE.transcript.
 """
 import concurrent.futures
+import glob
 import json
 import os
 import re
@@ -21,8 +23,8 @@ BUILD = os.path.abspath(os.environ.get("STEPJAIL_BUILD", f"{TOP}/build"))
 WORK = f"{BUILD}/interop/oci"
 TREE = f"{BUILD}/rootfs/core"
 RUNTIME = f"{WORK}/runtime"
-TIMEOUT = 120
-MANY = int(os.environ.get("STEPJAIL_MANY", "20"))
+TIMEOUT = 300
+MANY = int(os.environ.get("STEPJAIL_MANY", "100"))
 UP = "print('up', flush=True); import time; time.sleep(1000)"
 DEAF = f"import signal; signal.signal(15, signal.SIG_IGN); {UP}"
 
@@ -56,6 +58,18 @@ def containers():
     return found
 
 
+def folders():
+    """Of containers of these tests, which the engine had to have deleted."""
+    for root in ("/run/stepjail-oci", "/run/containerd/runc/stepjail-test"):
+        for path in glob.glob(f"{root}/*/state.json"):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as state:
+                    if WORK in state.read():
+                        yield os.path.dirname(path)
+            except FileNotFoundError:
+                pass
+
+
 class Engine:
     """Mixin: what both engines must do."""
 
@@ -69,20 +83,27 @@ class Engine:
         shutil.rmtree(f"{WORK}/{cls.name}", ignore_errors=True)
         os.makedirs(f"{WORK}/{cls.name}")
         cls.limited = make_runtime()
+        with open(f"{WORK}/{cls.name}.transcript", "w", encoding="ascii"):
+            pass
         cls.begin()
 
     def tearDown(self):
         end = time.monotonic() + TIMEOUT
-        while containers() and time.monotonic() < end:
+        while (containers() or list(folders())) and time.monotonic() < end:
             time.sleep(0.05)
         self.assertEqual(containers(), [], "jails are left")
+        self.assertEqual(list(folders()), [], "folders of jails are left")
         self.assertEqual(self.listed(), "", "containers are left")
 
     @classmethod
     def call(cls, *words, **settings):
-        return subprocess.run([*cls.engine, *words], stdout=subprocess.PIPE,
+        done = subprocess.run([*cls.engine, *words], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
                               check=False, text=True, **settings)
+        said = f"{' '.join(map(quote, words))}\n{done.stdout}{done.stderr}"
+        with open(f"{WORK}/{cls.name}.transcript", "a", encoding="utf-8") as transcript:
+            transcript.write(f"$ {cls.engine[0]} {said}[exit status {done.returncode}]\n\n")
+        return done
 
     def done(self, *words):
         done = self.call(*words)
@@ -95,11 +116,19 @@ class Engine:
         self.assertEqual((done.stdout, done.returncode), ("out 1000\n", 7))
         self.assertIn("err\n", done.stderr)
 
-    def test_many_at_once(self):
-        with concurrent.futures.ThreadPoolExecutor(MANY) as pool:
-            done = list(pool.map(lambda i: self.run_once(f"print({i})", f"many{i}"), range(MANY)))
+    def test_many_starts_at_once(self):
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            done = list(pool.map(lambda i: self.run_once(f"print({i})", f"many{i}"), range(20)))
         self.assertEqual([(one.stdout, one.returncode) for one in done],
-                         [(f"{i}\n", 0) for i in range(MANY)])
+                         [(f"{i}\n", 0) for i in range(20)])
+
+    def test_many_run_at_once(self):
+        names = [f"many{i}" for i in range(MANY)]
+        with concurrent.futures.ThreadPoolExecutor(10) as pool:
+            list(pool.map(self.up, names))
+            self.assertEqual(self.running(), set(names))
+            self.assertGreaterEqual(len(containers()), MANY)
+            list(pool.map(self.end, names))
 
     def test_nobody_gets_more_than_a_jail(self):
         done = self.run_once("1", "more", self.privileged)
@@ -119,7 +148,14 @@ class Engine:
 
 
 def quote(word):
-    return "'" + word.replace("'", "'\\''") + "'"
+    return word if re.fullmatch(r"[\w./:=,@%+-]+", word) else "'" + word.replace("'", "'\\''") + "'"
+
+
+def wait_for(case, condition):
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        case.assertLess(time.monotonic(), end)
+        time.sleep(0.02)
 
 
 class Containerd(Engine, unittest.TestCase):
@@ -169,25 +205,43 @@ class Containerd(Engine, unittest.TestCase):
                 return line.split()
         return None
 
-    def up(self, name, code=UP):
-        self.done(*self.run_words(code, name, "-d")[len(self.engine):])
+    def up(self, name, code=UP, *options):
+        self.done(*self.run_words(code, name, "-d", *options)[len(self.engine):])
         return int(self.task(name)[1])
 
     def stopped(self, name):
-        end = time.monotonic() + TIMEOUT
-        while (self.task(name) or [0, 0, "STOPPED"])[2] != "STOPPED":
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+        wait_for(self, lambda: (self.task(name) or [0, 0, "STOPPED"])[2] == "STOPPED")
 
-    def test_kill(self):
-        for sent, code, status in (("SIGTERM", UP, 143), ("SIGKILL", DEAF, 137)):
-            self.up("kill", code)
-            self.assertEqual(self.task("kill")[2], "RUNNING")
-            self.done("tasks", "kill", "-s", sent, "kill")
-            self.stopped("kill")
-            done = self.call("tasks", "rm", "kill")
-            self.assertIn(str(status), done.stderr)
-            self.done("containers", "rm", "kill")
+    def running(self):
+        rows = [line.split() for line in self.done("tasks", "ls").split("\n")[1:]]
+        return {row[0] for row in rows if row and row[2] == "RUNNING"}
+
+    def end(self, name):
+        self.done("tasks", "kill", "-s", "SIGKILL", name)
+        self.stopped(name)
+        done = self.call("tasks", "rm", name)
+        self.done("containers", "rm", name)
+        return done
+
+    def test_logs_and_kill(self):
+        """ctr has no stop with a time: it is SIGTERM, and SIGKILL for whoever is deaf to it."""
+        log = f"{WORK}/containerd/log.kill"
+
+        def logged():
+            with open(log, encoding="utf-8") as text:
+                return "up" in text.read()
+        for code, deaf in ((UP, False), (DEAF, True)):
+            self.up("kill", code, "--log-uri", f"file://{log}")
+            wait_for(self, logged)
+            self.done("tasks", "kill", "-s", "SIGTERM", "kill")
+            if deaf:
+                self.assertEqual(self.task("kill")[2], "RUNNING")
+            else:
+                self.stopped("kill")
+            done = self.end("kill") if deaf else self.call("tasks", "rm", "kill")
+            self.assertIn("137" if deaf else "143", done.stderr)
+            self.call("containers", "rm", "kill")
+            os.unlink(log)
 
     def test_what_cannot_be_done(self):
         self.up("no")
@@ -261,13 +315,41 @@ class Podman(Engine, unittest.TestCase):
     def inspect(self, name, field):
         return self.done("inspect", name, "--format", "{{.State." + field + "}}").strip()
 
+    def running(self):
+        return set(self.done("ps", "--format", "{{.Names}}").split())
+
+    def end(self, name):
+        """Podman gives up on a busy machine, with `given PIDs did not die within timeout`."""
+        wait_for(self, lambda: self.call("rm", "-f", "-t", "0", name).returncode == 0)
+
+    def logged(self, name):
+        wait_for(self, lambda: "up" in self.call("logs", name).stdout)
+
+    def test_podman_is_killed(self):
+        """There is no daemon: what runs goes on, and the next podman knows it."""
+        with subprocess.Popen(self.run_words(UP, "on"), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as podman:
+            self.logged("on")
+            podman.kill()
+        self.assertEqual(self.inspect("on", "Status"), "running")
+        self.done("stop", "-t", "10", "on")
+        wait_for(self, lambda: self.listed() == "")  # conmon removes what was run with --rm
+
+    def test_conmon_is_killed(self):
+        """Its exit status is nobody's then, but it can be ended. What Podman forgets, with runc as well,
+        is to have the runtime delete it: a folder with a plan and a report is left."""
+        self.up("orphan")
+        self.logged("orphan")
+        os.kill(int(self.inspect("orphan", "ConmonPid")), signal.SIGKILL)
+        self.assertEqual(self.inspect("orphan", "Status"), "running")
+        self.end("orphan")
+        for folder in folders():
+            subprocess.run([RUNTIME, "delete", "--force", os.path.basename(folder)], check=True)
+
     def test_logs_and_stop(self):
         for code, status in ((UP, "143"), (DEAF, "137")):
             self.up("stop", code)
-            end = time.monotonic() + TIMEOUT
-            while "up" not in self.done("logs", "stop"):
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.02)
+            self.logged("stop")
             self.assertEqual(self.inspect("stop", "Status"), "running")
             self.done("stop", "-t", "1", "stop")
             self.assertEqual(self.inspect("stop", "ExitCode"), status)
@@ -292,10 +374,7 @@ class Podman(Engine, unittest.TestCase):
     def test_copies_are_the_jail_s(self):
         """podman cp enters the mount namespace of the container's pid: that is no host's."""
         self.up("copy", f"open('/tmp/made', 'w').write('in the jail'); {UP}")
-        end = time.monotonic() + TIMEOUT
-        while "up" not in self.done("logs", "copy"):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+        self.logged("copy")
         self.done("cp", "copy:/tmp/made", f"{WORK}/podman/copied")
         with open(f"{WORK}/podman/copied", encoding="ascii") as text:
             self.assertEqual(text.read(), "in the jail")
