@@ -225,6 +225,9 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		shown_show(l->step.media, show);
 		show_said(show, &l->task->session.serve.diag);
 	}
+	if (budget->priced)
+		show_note(show, "%s so far",
+			  units_say_money(budget->used[BUDGET_COST_PICO]).text);
 	return run && l->step.budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
 }
 
