@@ -98,7 +98,7 @@ $(B)/stepjail.1: $(B)/mkmanual jail/manual.mdoc
 	@echo "  GEN  $@"; $< < jail/manual.mdoc > $@
 $(SCRIPTS:%=$(B)/%): $(B)/%: agent/% $(B)/gen/commit
 	@echo "  GEN  $@"; sed "/COMMIT =/s/unknown/$$(cat $(B)/gen/commit)/" $< > $@; chmod 755 $@
-$(B)/stepjail-agent.1 $(SCRIPTS:%=$(B)/%.1): %.1: %
+$(B)/stepjail-agent.1 $(SCRIPTS:%=$(B)/%.1): %.1: % $(B)/stepjail-transcripts
 	@echo "  GEN  $@"; $< --man > $@
 # for the parser that is here: one that knows no ABI 4.0 knows no userns rule
 $(B)/stepjail.apparmor: jail/stepjail.apparmor phony
@@ -133,7 +133,7 @@ install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /
 	install -m 755 $(B)/stepjail $(B)/stepjail-{oci,agent} $(SCRIPTS:%=$(B)/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(SCRIPTS:%=$(B)/%.1) $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
+	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor; install -m 644 agent/prices.json $(DESTDIR)$(PREFIX)/share/stepjail
 	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail
 	cd agent/python && for f in *.py */*.py; do install -m 644 $$f $(DESTDIR)$(PYTHON_DIR)/$$f; done
 	for f in README.md LICENSE {jail,jail/oci,agent,rootfs}/README.md; do install -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f; done

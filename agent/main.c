@@ -16,13 +16,8 @@
 #define STATUS_OWN_FAILURE 125
 
 static const struct command *const commands[] = {
-	&command_solve,
-	&command_repl,
-	&command_verify,
-	&command_replay,
-	&command_transcripts,
-	&command_check,
-	NULL,
+	&command_solve,  &command_chat,        &command_repl,  &command_verify,
+	&command_replay, &command_transcripts, &command_check, NULL,
 };
 
 /* of all commands, behind their own */
@@ -87,8 +82,6 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 			       "no command is given: see stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n" BUILT_AGENT);
-	else if (strcmp(first, "--man") == 0)
-		options_man(commands, exits, &out);
 	else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
 		 (strcmp(first, "help") == 0 && !argv[1]))
 		usage(&out);
@@ -133,8 +126,9 @@ int main(int argc, char **argv)
 	record_begin(argv);
 	r = io_hold_standard(O_RDONLY);
 	r = r < 0 ? err_set(&e, -r, "open /dev/null") : confine_early(&e);
-	if (r == 0 && argc > 1 && find(argv[1]) && !find(argv[1])->run)
-		r = transcripts_become(argv + 1, &e);
+	if (r == 0 && argc > 1 &&
+	    (strcmp(argv[1], "--man") == 0 || (find(argv[1]) && !find(argv[1])->run)))
+		r = transcripts_become(argc, argv, &e);
 	if (r == 0)
 		r = stop_open(&stop, &e);
 	if (r == 0)

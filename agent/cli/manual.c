@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * manual.c - help texts and the man page out of the tables: see options.h
- *
- * The man page is made of the help texts, as they are: roff with a few man(7) macros.
- * Every text goes through roff_add(), so that a table may hold any character.
+ * manual.c - help texts out of the tables: see options.h. The man page is made of them.
  */
 #include <string.h>
 
@@ -155,63 +152,4 @@ void options_exits(const struct exit_row *exits, struct text *out)
 		text_printf(out, "  %-7s", exits->status);
 		wrap(out, exits->meaning, 9);
 	}
-}
-
-/* lines as they are; for roff, backslashes, hyphens, a line's first dot are escaped */
-static void add_section(struct text *out, const char *title, const char *lines)
-{
-	text_printf(out, ".SH %s\n.nf\n.in 0\n", title);
-	for (const char *at = lines; *at; at++) {
-		bool begins = at == lines || at[-1] == '\n';
-
-		if (begins && (*at == '.' || *at == '\''))
-			text_puts(out, "\\&");
-		if (*at == '\\')
-			text_puts(out, "\\e");
-		else if (*at == '-')
-			text_puts(out, "\\-");
-		else
-			text_add(out, at, 1);
-	}
-	text_puts(out, ".fi\n");
-}
-
-/* what stands behind the commands */
-static const struct {
-	const char *title, *lines;
-} sections[] = {
-	{ "EXIT STATUS",
-	  "Each COMMAND section above ends with the exit statuses of that command.\n" },
-	{ "EXAMPLES",
-	  "Ask a model on a server about a file:\n  export ANTHROPIC_API_KEY=...\n  stepjail-agent solve 'Which month had the most rain?' \\\n      --file weather.csv --model anthropic --model-name NAME\n\nThe same with pandas, and with pictures copied to the folder results:\n  stepjail-agent solve 'Plot the rain of each month.' --rootfs data \\\n      --file weather.csv --out results --model anthropic --model-name NAME\n\nLet cases decide whether the answer is right, with a model on this host:\n  stepjail-agent solve 'Write roman.py.' --tests roman.jsonl \\\n      --model ollama --model-name NAME\n\nWork at a prompt; run a script, each statement a step:\n  stepjail-agent repl\n  stepjail-agent repl < script.py\n\nSee what ran, and run it again:\n  stepjail-agent transcripts list\n  stepjail-agent transcripts show NAME\n  stepjail-agent replay NAME\n" },
-	{ "FILES",
-	  "$XDG_STATE_HOME/stepjail/transcripts, ~/.local/state/stepjail/transcripts\n  Transcripts of solve and repl, where --transcript names no other file.\n  FILE.shown beside a transcript FILE holds what its steps have shown.\n$XDG_STATE_HOME/stepjail/history, ~/.local/state/stepjail/history\n  Lines that were typed in repl.\n/etc/stepjail/defaults, ~/.config/stepjail/defaults\n  Options for all jails, those of the agent included: see stepjail(1).\n" },
-	{ "ENVIRONMENT",
-	  "STEPJAIL_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY\n  The API key: the first for any server, the others for openai and anthropic.\nhttps_proxy, http_proxy, all_proxy, no_proxy\n  Proxies on the way to the model's server, as for curl(1).\nXDG_STATE_HOME, HOME\n  Where transcripts and the history of lines are.\nTMPDIR\n  Where the bytes of a --file that is a pipe are kept, in a file without a name.\nPATH\n  Where stepjail is looked for, if it is not beside stepjail-agent.\nNO_COLOR, TERM\n  There is no colour where NO_COLOR is set, or TERM is dumb.\nNo variable is passed on to a jail.\n" },
-};
-
-void options_man(const struct command *const *cmds, const struct exit_row *exits,
-		 struct text *out)
-{
-	cleanup_text struct text lines = { 0 };
-
-	options_commands(cmds, &lines);
-	text_puts(&lines, HELP_LINES);
-	text_puts(
-		out,
-		".TH STEPJAIL\\-AGENT 1\n.SH NAME\n"
-		"stepjail\\-agent \\- let a model solve a task with Python in a jail\n");
-	add_section(out, "SYNOPSIS", text_string(&lines));
-	for (size_t i = 0; cmds[i]; i++) {
-		cleanup_text struct text title = { 0 };
-
-		text_clear(&lines);
-		help(cmds[i], true, &lines);
-		add_exits(cmds[i], exits, &lines);
-		text_printf(&title, "COMMAND %s", cmds[i]->name);
-		add_section(out, text_string(&title), text_string(&lines));
-	}
-	for (size_t i = 0; i < COUNT(sections); i++)
-		add_section(out, sections[i].title, sections[i].lines);
-	text_puts(out, ".SH SEE ALSO\n.BR stepjail (1)\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - commands and their options: one table makes parser, help and man page
+ * options.h - commands and their options: one table makes parser and help
  *
  * A command fills its own struct; a row says at which offset. Adding an option is adding
  * a row. Values that stepjail understands better than the agent does (--memory and the
@@ -138,10 +138,6 @@ void options_help(const struct command *cmd, const struct exit_row *exits,
 
 /** options_commands() - Add what each command is: two lines */
 void options_commands(const struct command *const *cmds, struct text *out);
-
-/** options_man() - Add the man page of all commands (roff, man(7) macros) */
-void options_man(const struct command *const *cmds, const struct exit_row *exits,
-		 struct text *out);
 
 /** options_exits() - Add what each exit status means, as --help shows it */
 void options_exits(const struct exit_row *exits, struct text *out);

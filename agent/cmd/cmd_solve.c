@@ -93,9 +93,11 @@ static void solve_free(struct solve **where)
 	text_free(&s->asked);
 	cJSON_Delete(s->settings);
 	resume_close(&s->resume);
+	lines_close(&s->lines);
 	free(s);
 }
 
+/* @task: NULL for a chat */
 static int solve_run(const void *options, const char *task, struct stop *stop,
 		     struct err *e)
 {
@@ -104,6 +106,7 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 		memory_zeroed(1, sizeof(*s));
 
 	s->o = o;
+	s->chat = !task;
 	s->task.stop = stop;
 	s->task.transcript.fd = -1;
 	s->task.confined = CONFINED_NOT(o->require_confinement);
@@ -114,7 +117,7 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	show_open(&s->task.show, o->quiet ? -1 : STDERR_FILENO, (enum show_color)o->color,
 		  stop);
 
-	int r = strcmp(task, "-") == 0 ? solve_read_task(s, e) : 0;
+	int r = task && strcmp(task, "-") == 0 ? solve_read_task(s, e) : 0;
 
 	if (r == 0)
 		r = solve_plan(s, e);
@@ -145,8 +148,19 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	show_not_enforced(&s->task.show, s->task.session.opened);
 	/* what stepjail said while it started: that a wall is missing, for one */
 	show_said(&s->task.show, &s->task.session.serve.diag);
-	return solve_finish(s, loop_run(&s->loop, e), e);
+	if (task)
+		return solve_finish(s, loop_run(&s->loop, e), e);
+	r = loop_begin(&s->loop, e);
+	return solve_finish(
+		s, loop_end(&s->loop, r < 0 ? loop_broken(r) : chat_talk(s, e), e), e);
 }
+
+#define ALL_PARTS                                                                        \
+	OPT_PARTS(PART(jail_opts, jail), PART(out_opts, out), { opts, 0 },               \
+		  PART(budget_opts, budget), PART(pass_opts, jail),                      \
+		  PART(host_opts, jail), PART(checks_opts, checks),                      \
+		  PART(transcript_opts, transcript),                                     \
+		  PART(confine_opts, require_confinement), PART(color_opts, color))
 
 static const struct exit_row exits[] = {
 	{ "0", "The model gave an answer." },
@@ -175,10 +189,18 @@ const struct command command_solve = {
 		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last: signature and first line of the docstring. No jail can change DIR. To keep a function that a model has written, let it be copied out by --out, look at it, and put it into DIR.\n\n"
 		"A task has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. After each step the model is told what is left of them. When steps, CPU time or output are used up, it has one more reply to answer in; the other limits end the task at once.",
 	.exits = exits,
-	OPT_PARTS(PART(jail_opts, jail), PART(out_opts, out), { opts, 0 },
-		  PART(budget_opts, budget), PART(pass_opts, jail), PART(host_opts, jail),
-		  PART(checks_opts, checks), PART(transcript_opts, transcript),
-		  PART(confine_opts, require_confinement), PART(color_opts, color)),
+	ALL_PARTS,
+	.opts_bytes = sizeof(struct solve_options),
+	.run = solve_run,
+};
+
+const struct command command_chat = {
+	.name = "chat",
+	.summary = "Talk with a model that works with Python in a jail.",
+	.about =
+		"What a person types goes to the model, whose code runs step by step in one session, as with solve; its reply without code is the answer, and the next line is the person's. Variables are kept from turn to turn. :undo takes the last turn back, from the conversation and with its variables; files stay. Ctrl-C interrupts a step, and ends the chat while the model is waited for. exit, :quit and Ctrl-D leave.\n\n"
+		"--steps and --wall-time are those of a turn; the other limits are those of the whole chat. --continue goes on where an earlier chat or solve has ended.",
+	ALL_PARTS,
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,
 };

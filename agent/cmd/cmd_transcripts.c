@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_transcripts.c - stepjail-agent transcripts and verify: a program of its own, for no
- * part of it needs C, or a right that a shell has not
+ * cmd_transcripts.c - stepjail-agent transcripts, verify, --man: a program of its own, for
+ * no part of it needs C, or a right that a shell has not
  */
 #include <errno.h>
 #include <limits.h>
@@ -30,21 +30,19 @@ const struct command command_transcripts = {
 		"list is of a folder, the last one first. show tells what happened in a run, step by step. verify checks each of a folder. violations lists the system calls that steps made and were refused. prune removes old ones. Each has a --help of its own: stepjail-agent transcripts list --help. They are commands of stepjail-transcripts.",
 };
 
-int transcripts_become(char *const *argv, struct err *e)
+int transcripts_become(int argc, char *const *argv, struct err *e)
 {
 	char path[PATH_MAX] = { 0 };
-	char *words[OPT_LIST_MAX] = { PROGRAM, "--agent" };
+	char *words[argc + 2];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof(PROGRAM));
 	char *slash = n > 0 ? strrchr(path, '/') : NULL;
 
 	if (!slash)
 		return err_set(e, errno, PROGRAM ": /proc/self/exe");
 	memcpy(slash + 1, PROGRAM, sizeof(PROGRAM));
-	for (size_t i = 0; argv[i]; i++) {
-		if (i + 3 == OPT_LIST_MAX)
-			return err_say(e, E2BIG, "%s: too many arguments", argv[0]);
-		words[i + 2] = argv[i];
-	}
+	words[0] = path;
+	words[1] = "--agent";
+	memcpy(words + 2, argv + 1, (size_t)argc * sizeof(*argv)); /* with its NULL */
 	secret_forget_variables();
 	(void)execv(path, words);
 	return err_set(e, errno, "%s", path);

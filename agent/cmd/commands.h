@@ -7,6 +7,7 @@
 #include "agent/cli/options.h"
 
 extern const struct command command_solve;
+extern const struct command command_chat;
 extern const struct command command_repl;
 extern const struct command command_verify;
 extern const struct command command_replay;
@@ -14,9 +15,9 @@ extern const struct command command_transcripts;
 extern const struct command command_check;
 
 /**
- * transcripts_become() - Execute the program that has verify and transcripts
- * @argv:	From that word on
+ * transcripts_become() - Execute the program that has verify, transcripts and --man
+ * @argv:	main()'s
  *
  * Before signals are blocked. Return: -errno, where it is not there
  */
-int transcripts_become(char *const *argv, struct err *e);
+int transcripts_become(int argc, char *const *argv, struct err *e);

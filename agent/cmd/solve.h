@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "agent/loop/loop.h"
 #include "agent/model/settings.h"
 #include "agent/replay/resume.h"
+#include "agent/repl/lines.h"
 
 struct solve_options {
 	const char *system;
@@ -44,6 +44,8 @@ struct solve {
 	struct task task;
 	struct loop loop;
 	struct resume resume;
+	bool chat;          /* a person talks: */
+	struct lines lines; /* where that is typed */
 };
 
 #define SOLVE_TASK_MAX ((size_t)1 << 20)    /* bytes of a task that comes by stdin */
@@ -58,6 +60,12 @@ int solve_read_task(struct solve *s, struct err *e);
  * Return: 0, or -errno with one line about what is wrong with them
  */
 int solve_plan(struct solve *s, struct err *e);
+
+/** chat_talk() - Hear a person until they leave; OUTCOME_ENDED, or what ended it */
+enum outcome chat_talk(struct solve *s, struct err *e);
+
+/** solve_print_answer() - Where it is not shown already; 0 or -errno */
+int solve_print_answer(struct solve *s, struct err *e);
 
 /**
  * solve_finish() - Say the last words: the answer where there was no progress, --json's

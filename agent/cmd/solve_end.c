@@ -96,7 +96,7 @@ static bool is_one_terminal(void)
 }
 
 /* the answer alone goes to stdout; to a terminal in marked lines */
-static int print_answer(struct solve *s, struct err *e)
+int solve_print_answer(struct solve *s, struct err *e)
 {
 	const struct text *answer = &s->loop.answer;
 	cleanup_text struct text lines = { 0 };
@@ -126,7 +126,7 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 		show_not_enforced(&s->task.show, s->task.session.opened);
 	session_close(&s->task.session);
 	if (!s->o->json && !s->o->events && end == OUTCOME_ANSWERED)
-		r = print_answer(s, e);
+		r = solve_print_answer(s, e);
 	out_show(&s->loop.out, &s->task.show);
 	show_usage(s);
 	transcript_show(&s->task.transcript, &s->task.show);
@@ -138,7 +138,7 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 		return err_say(e, EINTR, "stopped by a signal");
 	if (end == OUTCOME_BROKEN)
 		return said.errnum ? -said.errnum : -EIO;
-	if (end == OUTCOME_ANSWERED)
+	if (end == OUTCOME_ANSWERED || end == OUTCOME_ENDED)
 		return out_status(&s->loop.out, s->task.stop);
 
 	cleanup_text struct text line = { 0 };

@@ -162,6 +162,13 @@ int solve_plan(struct solve *s, struct err *e)
 	const struct solve_options *o = s->o;
 	struct task *t = &s->task;
 
+	if (s->chat && (o->json || o->events ||
+			lines_open(&s->lines, false, t->stop, e) < 0 || !s->lines.edit))
+		return err_say(
+			e, EINVAL,
+			"chat: it needs a terminal as stdin and stdout, and takes neither --json nor --events; see solve --continue");
+	if (s->chat)
+		t->confined.policy.needs |= CONFINE_EDIT;
 	if (o->json && o->events)
 		return err_say(
 			e, EINVAL,
@@ -175,7 +182,7 @@ int solve_plan(struct solve *s, struct err *e)
 	    checks_plan(&s->loop.checks, &o->checks, e) < 0 ||
 	    (o->skills &&
 	     skills_bind(o->skills, &s->binds, t->stop, s->skills_hex, e) < 0) ||
-	    transcript_open(&t->transcript, o->transcript, "solve",
+	    transcript_open(&t->transcript, o->transcript, s->chat ? "chat" : "solve",
 			    o->events ? t->stop : NULL, e) < 0 ||
 	    (transcript_wanted(&t->transcript) && record_inputs(s, e) < 0) ||
 	    shown_plan(&s->loop.shown, &s->loop.out.folder, &t->transcript,
@@ -183,6 +190,7 @@ int solve_plan(struct solve *s, struct err *e)
 		return -e->errnum;
 	t->confined.broker.tidy = text_string(&s->loop.shown.folder.path);
 	t->plan.deadline_ms = t->budget.started_ms + t->budget.limit[BUDGET_WALL_MS];
+	t->plan.interactive = s->chat;
 	t->plan.heard = show_heard;
 	t->plan.heard_arg = &t->show;
 	if (confined_serve(&t->confined, &t->plan, t->stop, e) < 0)

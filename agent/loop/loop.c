@@ -17,6 +17,7 @@
 /* exit statuses are listed for users in main.c's exits[] */
 const struct loop_outcome loop_outcomes[OUTCOME_COUNT] = {
 	[OUTCOME_ANSWERED] = { "answered", 0 },
+	[OUTCOME_ENDED] = { "ended", 0 },
 	[OUTCOME_STEPS] = { "steps-ended", 3 },
 	[OUTCOME_WALL] = { "wall-timeout", 124 },
 	[OUTCOME_BUDGET] = { "budget-ended", 3 },
@@ -43,7 +44,7 @@ int loop_hear(struct loop *l, const char *words, struct err *e)
 	return task_record(l->task, "user", o, e);
 }
 
-static int begin(struct loop *l, struct err *e)
+int loop_begin(struct loop *l, struct err *e)
 {
 	const struct session_plan *plan = &l->task->plan;
 	cleanup_text struct text system = { 0 };
@@ -57,13 +58,15 @@ static int begin(struct loop *l, struct err *e)
 	text_add(&system, l->preface.bytes, l->preface.length);
 	if (l->rules.length)
 		text_printf(&system, "\n%s\n", text_string(&l->rules));
-	prompt_task(l->asked, plan->binds->files, plan->jail->files.count, &task);
-	json_add(o, "command", "solve");
+	if (l->asked)
+		prompt_task(l->asked, plan->binds->files, plan->jail->files.count, &task);
+	json_add(o, "command", l->asked ? "solve" : "chat");
 	record_origin(o);
 	json_add(o, "model", record_model(&l->model));
 	json_add(o, "confinement", confined_json(&l->task->confined));
 	json_add(o, "system", &system);
-	json_add(o, "user", &task);
+	if (l->asked)
+		json_add(o, "user", &task);
 
 	json_add(o, "inputs", cJSON_Duplicate(l->given, true));
 	if (l->continues)
@@ -81,9 +84,9 @@ static int begin(struct loop *l, struct err *e)
 		r = l->earlier(l->earlier_arg, e);
 	l->before = l->done;
 	text_puts(&task, l->note ? l->note : "");
-	if (r == 0 && l->earlier)
+	if (r == 0 && l->earlier && task.length)
 		r = loop_hear(l, text_string(&task), e);
-	else
+	else if (l->asked)
 		chat_add(&l->chat, ROLE_USER, text_string(&task), task.length);
 	l->steps = cJSON_CreateArray();
 	return r;
@@ -222,6 +225,9 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		shown_show(l->step.media, show);
 		show_said(show, &l->task->session.serve.diag);
 	}
+	if (budget->priced)
+		show_note(show, "%s so far",
+			  units_say_money(budget->used[BUDGET_COST_PICO]).text);
 	return run && l->step.budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
 }
 
@@ -311,7 +317,7 @@ int loop_unstarted(struct loop *l, int r, const struct err *why)
 {
 	struct err unheard;
 
-	if (begin(l, &unheard) == 0)
+	if (loop_begin(l, &unheard) == 0)
 		(void)record_end(l, loop_broken(r), why, &unheard);
 	return r;
 }
@@ -343,17 +349,26 @@ static enum outcome collect(struct loop *l, enum outcome end, struct err *e)
 	return end;
 }
 
-enum outcome loop_run(struct loop *l, struct err *e)
+enum outcome loop_turns(struct loop *l, struct err *e)
 {
 	enum outcome end = LOOP_GO_ON;
-	int r = begin(l, e);
 
-	if (r < 0)
-		return loop_broken(r);
 	while (end == LOOP_GO_ON)
 		end = turn(l, l->done + 1, e);
+	return end;
+}
 
+enum outcome loop_run(struct loop *l, struct err *e)
+{
+	int r = loop_begin(l, e);
+
+	return r < 0 ? loop_broken(r) : loop_end(l, loop_turns(l, e), e);
+}
+
+enum outcome loop_end(struct loop *l, enum outcome end, struct err *e)
+{
 	struct err unheard;
+	int r;
 
 	end = collect(l, end, e);
 	r = record_end(l, end, e, &unheard);

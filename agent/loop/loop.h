@@ -13,6 +13,7 @@
 
 enum outcome {
 	OUTCOME_ANSWERED,
+	OUTCOME_ENDED,   /* a person has left the chat */
 	OUTCOME_STEPS,   /* the step budget ended */
 	OUTCOME_WALL,    /* the wall budget ended */
 	OUTCOME_BUDGET,  /* another one ended */
@@ -25,8 +26,8 @@ enum outcome {
 
 /* large */
 struct loop {
-	struct task *task;       /* session and budget: open, begun */
-	const char *asked;       /* what the model is to do */
+	struct task *task; /* session and budget: open, begun */
+	const char *asked; /* what the model is to do; NULL: a person says in turns */
 	uint64_t context_tokens; /* what the model can hold; 0: not known */
 	uint64_t reply_tokens;   /* longest reply to ask for; 0: the server's own */
 	struct model model;
@@ -71,6 +72,16 @@ struct loop {
  * The model gets one reply more than there are steps, to answer in.
  */
 enum outcome loop_run(struct loop *l, struct err *e);
+
+/** loop_begin() - What loop_run() does first: rules, task, the transcript's first line; 0
+ * or -errno */
+int loop_begin(struct loop *l, struct err *e);
+
+/** loop_turns() - Then: until there is an answer, or none can be had any more */
+enum outcome loop_turns(struct loop *l, struct err *e);
+
+/** loop_end() - At last: files, and the last line; the outcome */
+enum outcome loop_end(struct loop *l, enum outcome end, struct err *e);
 
 /**
  * loop_unstarted() - Record a run that came to nothing before its first question

@@ -100,7 +100,8 @@ static unsigned char complete(EditLine *edit, int key)
 	text_add(&line, info->buffer, length);
 	if (strspn(text_string(&line), " \t") == length)
 		return el_insertstr(edit, "    ") < 0 ? CC_ERROR : CC_REFRESH;
-	l->complete(l->complete_arg, text_string(&line), length, &names);
+	if (l->complete)
+		l->complete(l->complete_arg, text_string(&line), length, &names);
 	if (!names.length)
 		return CC_ERROR;
 	while (begun < length && strchr(LINES_NAME_CHARS, line.bytes[length - begun - 1]))

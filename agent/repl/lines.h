@@ -14,7 +14,7 @@
 
 struct lines {
 	/* Tab: adds names that the word before the cursor, behind its last point, may
-	 * become, each of LINES_NAME_CHARS and with a newline */
+	 * become, each of LINES_NAME_CHARS and with a newline; or NULL */
 	void (*complete)(void *arg, const char *line, size_t length, struct text *names);
 	void *complete_arg;
 	struct stop *stop;

@@ -65,11 +65,6 @@ static int take_start(struct resume *r, const cJSON *line, struct err *e)
 		       : 0;
 }
 
-static int take_user(struct resume *r, const cJSON *line, struct err *e)
-{
-	return loop_hear(r->loop, json_text(line, "text"), e);
-}
-
 static int take_reply(struct resume *r, const cJSON *line, struct err *e)
 {
 	struct reply *reply = &r->loop->reply;
@@ -102,7 +97,6 @@ static int take_code(struct resume *r, const cJSON *line, struct err *e)
 /* runs it again, but one that was cut off: that is as it was */
 static int take_step(struct resume *r, const cJSON *line, struct err *e)
 {
-	struct task *t = r->loop->task;
 	const char *words = json_string(line, "observation");
 	bool again = json_get(line, "verdict") && !json_string(line, "ended_by");
 	uint32_t number = 0;
@@ -128,7 +122,7 @@ static int take_step(struct resume *r, const cJSON *line, struct err *e)
 		json_add(o, "prose", json_text(line, "prose"));
 		if (words)
 			json_add(o, "observation", words);
-		s = task_record(t, "step", o, e);
+		s = task_record(r->loop->task, "step", o, e);
 	} else {
 		s = copy(r, "step", line, e);
 	}
@@ -154,15 +148,17 @@ static int take(void *arg, const char *event, const cJSON *line, struct err *e)
 		const char *event;
 		int (*take)(struct resume *r, const cJSON *line, struct err *e);
 	} rows[] = {
-		{ "start", take_start }, { "user", take_user },
-		{ "reply", take_reply }, { "code", take_code },
-		{ "step", take_step },   { "command", take_command },
+		{ "start", take_start },     { "reply", take_reply },
+		{ "code", take_code },       { "step", take_step },
+		{ "command", take_command },
 	};
 	struct resume *r = arg;
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (strcmp(event, rows[i].event) == 0)
 			return rows[i].take(r, line, e);
+	if (strcmp(event, "user") == 0)
+		return loop_hear(r->loop, json_text(line, "text"), e);
 	return strcmp(event, "session") == 0 ? replay_take(&r->replay, event, line, e)
 					     : 0;
 }

@@ -127,6 +127,14 @@ class Options(AgentCase):
                            capture_output=True)
         self.assertEqual(p.stderr, b"")
 
+    def test_man_page_has_every_option(self):
+        page = self.run_agent("--man")[1].replace("\\-", "-")
+        for command in ("solve", "chat", "repl", "replay", "check", "verify"):
+            part = page.split(f"\n.SH COMMAND {command}\n")[1].split("\n.SH ")[0]
+            names = re.findall(r"^  --([a-z-]+)", self.run_agent(command, "--help", "all")[1], re.M)
+            self.assertEqual([name for name in names if f"\n  --{name}" not in part], [])
+            self.assertIn("\nExit status:\n  0 ", part)
+
     def test_stdout_that_takes_nothing(self):
         with open("/dev/full", "w") as full:
             for args in (["--help"], ["solve", "x", "--model", f"scripted:{SCRIPT}", "--stepjail",

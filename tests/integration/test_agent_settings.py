@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_agent_settings.py - what a user adds to each request, and names of models"""
+import json
 import os
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import KEY, AgentCase, fence  # noqa: E402
+from agent_scene import KEY, TOP, AgentCase, fence  # noqa: E402
 from mock_model import MockModel  # noqa: E402
 
 
@@ -48,6 +49,43 @@ class Set(AgentCase):
             self.one_line(self.solve("--model", "openai", "--model-name", "m", *more)[2], words)
         self.one_line(self.solve("--model", self.script("Done."), "--set=a=1")[2],
                       "--set: is for a model on a server")
+
+
+class Prices(AgentCase):
+    SHIPPED = os.path.join(TOP, "agent/prices.json")
+
+    def test_prompt_cache(self):
+        """One member asks for it, and what it reads and writes is priced; a line after each step."""
+        with MockModel([{"say": fence("print(1)"), "cached": (50, 30)}, {"say": "Done."}]) as mock:
+            status, out, err = self.solve("--model", "anthropic/claude-opus-5", "--prices", self.SHIPPED,
+                                          '--set=cache_control={"type": "ephemeral"}', "--base-url", mock.url)
+        self.assertEqual(status, 0, out + err)
+        self.assertEqual(mock.body(1)["cache_control"], {"type": "ephemeral"})
+        self.assertIn("\n$0.0004875 so far\n", out.replace("    ", ""))  # 20 * 5 + 50 * 0.5 + 30 * 6.25 + 7 * 25
+        self.assertIn(" $0.0011625", out)  # and 100 * 5 + 7 * 25 of the second
+
+    def test_no_price_no_line(self):
+        with MockModel([{"say": fence("print(1)")}, {"say": "Done."}]) as mock:
+            out = self.solve("--model", "openai/m", "--base-url", mock.url)[1]
+        self.assertNotIn("so far", out)
+
+    def test_shipped(self):
+        """Each row can be used, and says where it is from."""
+        with open(self.SHIPPED) as f:
+            rows = json.load(f)
+        about = rows.pop("about")
+        self.assertRegex(about["read"], r"^20\d\d-\d\d-\d\d$")
+        self.assertIn("https://", about["source"])
+        for name, row in rows.items():
+            self.assertEqual(set(row) | {"cached"}, {"input", "output", "cached", "cache_write"}, name)
+            self.assertLessEqual(row.get("cached", 0), row["input"])
+            self.assertEqual(row["cache_write"], row["input"] * 1.25, name)
+            self.assertLess(row["input"], row["output"])
+            status, _, err = self.solve("--model", f"anthropic/{name}", "--prices", self.SHIPPED, "--total-cost", "1",
+                                        "--base-url", "http://127.0.0.1:1/v1", "--retries", "0")
+            self.assertEqual(status, 4, err)
+        status, _, err = self.solve("--model", "anthropic/x", "--prices", self.SHIPPED)
+        self.one_line(err, "has no price for the model 'x'")
 
 
 class Name(AgentCase):

@@ -348,29 +348,17 @@ static void check_end(const struct text *help, const struct command *cmd)
 	ck_assert_str_eq(at, own.bytes);
 }
 
-START_TEST(help_and_man_name_every_option)
+START_TEST(help_names_every_option)
 {
-	const struct command *const one[] = { commands[_i], NULL };
-	struct text help = { 0 }, man = { 0 };
+	struct text help = { 0 };
 
 	options_help(commands[_i], exits, OPT_HELP_ALL, &help);
-	options_man(one, exits, &man);
-	for (const struct opt *o = rows_of(commands[_i]); o->name; o++) {
-		struct text name = { 0 };
-
+	for (const struct opt *o = rows_of(commands[_i]); o->name; o++)
 		ck_assert_msg(helps_with(&help, o->name), "%s", o->name);
-		text_puts(&name, "\n  \\-\\-");
-		for (const char *c = o->name; *c; c++)
-			text_printf(&name, *c == '-' ? "\\%c" : "%c", *c);
-		ck_assert_msg(strstr(man.bytes, name.bytes) != NULL, "%s", o->name);
-		text_free(&name);
-	}
 	ck_assert(strstr(help.bytes, "\n\nThe task:\n  --file PATH ") != NULL);
 	check_end(&help, commands[_i]);
-	ck_assert(strstr(man.bytes, "\nThe task:\n  \\-\\-file PATH ") != NULL);
 	check_lines(help.bytes);
 	text_free(&help);
-	text_free(&man);
 }
 END_TEST
 
@@ -426,7 +414,7 @@ Suite *agent_options_suite(void)
 	tcase_add_loop_test(c, options_take_yes_and_no, 0, ROWS(answers));
 	tcase_add_loop_test(c, tables_are_sound, 0, ROWS(commands));
 	tcase_add_loop_test(c, presets_parse, 0, ROWS(commands));
-	tcase_add_loop_test(c, help_and_man_name_every_option, 0, ROWS(commands));
+	tcase_add_loop_test(c, help_names_every_option, 0, ROWS(commands));
 	tcase_add_loop_test(c, help_has_the_common_options, 0, ROWS(commands));
 	suite_add_tcase(s, c);
 	return s;
