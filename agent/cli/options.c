@@ -8,6 +8,8 @@
 #include "agent/base/units.h"
 #include "agent/cli/options.h"
 
+#define ONE_TEXT "one, in quotes; a value that an option may lack is joined to it by ="
+
 /* how a number is read, what is said of one that is none, and how it is said */
 static const struct {
 	int (*parse)(const char *text, uint64_t *value);
@@ -246,8 +248,7 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 		} else if (!cmd->operand || *operand) {
 			return err_say(e, EINVAL,
 				       "%s: '%.80s' is one operand too many; it takes %s",
-				       cmd->name, arg,
-				       cmd->operand ? "one, in quotes" : "none");
+				       cmd->name, arg, cmd->operand ? ONE_TEXT : "none");
 		} else {
 			*operand = arg;
 			i++;
