@@ -48,8 +48,9 @@ struct setup {
 	char folder[200]; /* its current folder; absolute */
 	uid_t uid;
 	gid_t gid;
-	bool cgroup;  /* limits are in force, and looked at */
-	bool own_run; /* /run is ours alone: the tracer is root */
+	bool cgroup;     /* limits are in force, and looked at */
+	bool own_run;    /* /run is ours alone: the tracer is root */
+	const char *who; /* pattern of those whose calls are recorded, or NULL: all */
 };
 
 struct result {

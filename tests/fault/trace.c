@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -99,7 +100,8 @@ static bool watches_calls(const struct traced *t)
 	if (!run.started || t->failing)
 		return run.started;
 	if (run.record)
-		return true;
+		return !run.setup->who ||
+		       fnmatch(run.setup->who, t->who, FNM_EXTMATCH) == 0;
 	return run.fault && !run.r->hit && strcmp(run.fault->call.who, t->who) == 0;
 }
 

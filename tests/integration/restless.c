@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 	if (strcmp(way, "timers") == 0)
 		return stop_by_timers();
 	if (strcmp(way, "exits") == 0)
-		end_many(50000);
+		end_many(10000);
 	if (strcmp(way, "signal") == 0) {
 		(void)signal(SIGALRM, spin);
 		(void)setitimer(ITIMER_REAL, &soon, NULL);

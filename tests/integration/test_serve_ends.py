@@ -23,7 +23,7 @@ from serve_scene import (OPTIONS, PATIENCE, Case, below, children, is_alive,  # 
 from test_kill import Spaces  # noqa: E402
 
 SESSIONS = int(os.environ.get('STEPJAIL_SESSIONS', '240'))
-STEPS = int(os.environ.get('STEPJAIL_STEPS', '3000'))
+STEPS = int(os.environ.get('STEPJAIL_STEPS', '1000'))
 SEED = int(os.environ.get('STEPJAIL_SEED', '20240229'))
 A_SERVE = 20  # sessions of one serve
 SLOTS = '/run/stepjail/ids'
@@ -248,7 +248,7 @@ class Growth(Case):
             own = self.serve.spawner, self.serve.supervisor
             return (sum(map(resident, own)), sum(map(files, own)), len(pids),
                     sum(map(resident, pids)))
-        for n in range(500):
+        for n in range(200):
             session.run(f'x = {n}')
         before = now()
         for n in range(STEPS):

@@ -128,10 +128,10 @@ class Next(Case):
         for n in range(200):
             session.run('x += 1')
         before = statistics.mode(settled() for _ in range(50))
-        for n in range(2000):
+        for n in range(500):
             step = session.run('x += 1')
             self.ended(step, 'completed', 'kept', strays=0)
-        self.assertEqual(session.run('x').result, '2200')
+        self.assertEqual(session.run('x').result, '700')
         self.assertTrue(wait_until(lambda: settled()[:2] == before[:2]), (settled(), before))
         after = held()
         self.assertLess(after[2], before[2] + 64)  # pages

@@ -4,7 +4,7 @@
 . /guest.sh
 need_stepjail
 
-runs=${soak_runs:-120} # soak_runs=2000 on the kernel's command line for more
+runs=${soak_runs:-80} # soak_runs=2000 on the kernel's command line for more
 run_some()
 {
 	i=0
@@ -43,7 +43,7 @@ is "runs that ended otherwise" "$(wc -l </tmp/odd)" 0
 is "number of leaves" "$leaves" "$before_leaves"
 nothing_left
 # A leak shows in both halves; what the kernel takes once, for a cache, in one of them.
-few=$((runs / 2 + 1024))
+few=$((runs / 2 + 704))
 [ $((before_free - half_free)) -le $few ] || [ $((half_free - free)) -le $few ] ||
 	fail "memory is not given back"
 [ "$dying" -le $((before_dying + 16)) ] || fail "cgroups that are gone hold memory"

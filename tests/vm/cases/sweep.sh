@@ -41,7 +41,7 @@ random_start()
 
 # a start takes some 100 ms here: killed before, within and after it
 i=0
-while [ $i -lt 100 ]; do
+while [ $i -lt 60 ]; do
 	random_start
 	kill -9 $launcher
 	wait $launcher 2>/dev/null
@@ -51,7 +51,7 @@ done
 
 # the launcher's whole process group, as a terminal or a supervisor would
 i=0
-while [ $i -lt 60 ]; do
+while [ $i -lt 40 ]; do
 	random_start setsid
 	kill -9 -$launcher 2>/dev/null || kill -9 $launcher
 	wait $launcher 2>/dev/null
