@@ -239,7 +239,7 @@ class Begins(Web):
         os.symlink(self.tokens, self.tokens + ".link")
         self.fails("Too many levels of symbolic links", "--http", "0", "--token-file", self.tokens + ".link")
         self.fails("it is no file", "--http", "0", "--token-file", self.folder)
-        self.fails("/dev/null is no folder", "--http", "0", "--token-file", "/dev/null/x")
+        self.fails("Not a directory", "--http", "0", "--token-file", "/dev/null/x")
 
     def test_a_port_that_is_in_use(self):
         self.write_tokens("a" * 30)
