@@ -88,9 +88,10 @@ class Client:
 
 class Case(unittest.TestCase):
     meta = None
+    program = (MCP,)
 
     def start(self, *options, meta=None):
-        process = subprocess.Popen([MCP, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        process = subprocess.Popen([*self.program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
         self.addCleanup(self.end, process)
         client = Client(process.stdout.fileno(), process.stdin.fileno(), meta or self.meta)

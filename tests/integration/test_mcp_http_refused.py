@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_mcp_http_refused.py - stepjail-mcp over HTTP: who and what is refused, and what one client does to others"""
 import contextlib
+import http.client
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from mcp_http_scene import JSON, LOOP, Web  # noqa: E402
-from python_scene import MCP  # noqa: E402
+from python_scene import FOLDER, MCP  # noqa: E402
 from test_mcp import MODERN, PATIENCE  # noqa: E402
 
 
@@ -124,6 +125,72 @@ class RefusedRequests(Web):
             self.assertEqual(self.good("python", client=1, code=str(n))["result"], str(n))
 
 
+class Bounds(Web):
+    """With bounds that a test can reach."""
+    program = (sys.executable, "-c", f"""if True:
+        import runpy, sys
+        sys.path.insert(0, {FOLDER!r})
+        from stepjail_mcp import http_connection, http_server
+        http_connection.DEADLINE = 0.5
+        http_server.SESSIONS_MAX = 2
+        http_server.CONNECTIONS_MAX = 3
+        runpy.run_path({MCP!r}, run_name="__main__")""")
+
+    def held(self, client):
+        """A step that runs."""
+        answer = self.send(*self.modern("tools/call", meta={**MODERN, "progressToken": 1}, name="python",
+                                        arguments={"code": LOOP}), client=client)
+        answer.readline()
+        return answer
+
+    def test_slow_heads_and_bodies(self):
+        self.assertRegex(self.raw(b"POST /mcp HTTP/1.1\r\n"), b"(?s)HTTP/1.1 408 .*the head .* did not come in 0.5 s")
+        head = (f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.words[0]}\r\n"
+                "Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{").encode()
+        self.assertRegex(self.raw(head), b"(?s)HTTP/1.1 408 .*the body .* did not come in 0.5 s")
+        self.stop()
+
+    def test_an_answer_that_nobody_takes(self):
+        session = self.good("python", code="open('a', 'w').write('x' * 8000000)")["session"]
+        other, slow = self.connect(), self.connect()
+        self.ask(*self.modern("tools/list"), on=other)
+        before = len(os.listdir(f"/proc/{self.server.pid}/fd"))
+        slow.connect()
+        slow.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 17)
+        message, headers = self.modern("tools/call", name="get_file", arguments={"session": session, "path": "a"})
+        slow.request("POST", "/mcp", json.dumps(message),
+                     {**JSON, **headers, "Authorization": f"Bearer {self.words[0]}"})
+        answer = slow.getresponse()
+        while len(os.listdir(f"/proc/{self.server.pid}/fd")) > before:
+            self.assertEqual(self.ask(*self.modern("tools/list"), on=other)[0], 200)
+        with self.assertRaises((ConnectionResetError, http.client.IncompleteRead)):
+            answer.read()
+        self.stop()
+
+    def test_requests_of_all_at_once(self):
+        held = [self.held(0), self.held(0), self.held(1)]
+        status, said = self.ask(*self.modern("tools/list"), client=1)
+        self.assertEqual(status, 503)
+        self.assertIn("the server has at most 3 requests at once", said["error"]["message"])
+        for answer in held:
+            answer.close()
+            answer.connection.close()
+        while self.ask(*self.modern("tools/list"))[0] == 503:
+            pass
+        self.stop()
+
+    def test_sessions_with_jails_are_not_forgotten(self):
+        sessions = [self.begin(), self.begin()]
+        for headers in sessions:
+            self.ask(self.message("tools/call", name="open_session"), headers)
+        status, said = self.ask(self.message("initialize"))
+        self.assertEqual(status, 503)
+        self.assertIn("at most 2 sessions with initialize", said["error"]["message"])
+        self.ask(None, sessions[0], method="DELETE")
+        self.begin()
+        self.stop()
+
+
 class Begins(Web):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="stepjail-test-")
@@ -172,7 +239,7 @@ class Begins(Web):
         os.symlink(self.tokens, self.tokens + ".link")
         self.fails("Too many levels of symbolic links", "--http", "0", "--token-file", self.tokens + ".link")
         self.fails("it is no file", "--http", "0", "--token-file", self.folder)
-        self.fails("/dev/null is no folder", "--http", "0", "--token-file", "/dev/null/x")
+        self.fails("Not a directory", "--http", "0", "--token-file", "/dev/null/x")
 
     def test_a_port_that_is_in_use(self):
         self.write_tokens("a" * 30)

@@ -57,6 +57,14 @@ def state_folder():
     return os.path.join(home, ".local/state/stepjail") if home.startswith("/") else None
 
 
+def make_folder(path):
+    """With all above it that is missing, the user's alone."""
+    if not os.path.isdir(path):
+        make_folder(os.path.dirname(path))
+        with contextlib.suppress(FileExistsError):  # then opening it says what it is
+            os.mkdir(path, 0o700)
+
+
 def utc(seconds):
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:23] + "Z"
 
@@ -123,7 +131,7 @@ class Transcript:
     """Of one session; without a folder, nothing is written."""
 
     def __init__(self, folder, described, session, who):
-        self.folder, self.described, self.session, self.who = folder, described, session, who
+        self.folder, self.described, self.opened, self.who = folder, described, session.opened, who
         self.file, self.lock, self.failed = None, asyncio.Lock(), None
         self.lines, self.digest, self.steps, self.branch = 0, "0" * 64, 0, 0
         self.states = {0: 0}  # of branches
@@ -134,7 +142,7 @@ class Transcript:
             return
         await asyncio.to_thread(self.make)
         await self.add("start", command="mcp", **self.described, user=plain(self.who)[:WHO_MAX])
-        opened = self.session.opened
+        opened = self.opened
         posture = opened["posture"]
         await self.add("session", session=1, **{name: opened[name] for name in OPENED},
                        **{name: posture[name] for name in DIGESTS},
@@ -145,7 +153,7 @@ class Transcript:
         now = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         path = os.path.join(self.folder, f"mcp-{now}-{os.getpid()}-{next(numbers)}.jsonl")
         try:
-            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            make_folder(self.folder)
             self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_APPEND,
                                 0o600)
             os.fchmod(self.file, 0o600)  # whatever the umask

@@ -11,6 +11,8 @@ import re
 import secrets
 import stat
 
+from stepjail_mcp.record import make_folder
+
 TOKENS_MAX, TOKEN_MIN, TOKEN_MAX = 64, 20, 256
 
 
@@ -21,10 +23,7 @@ class BadFile(Exception):
 def make(path):
     """A file with a new token, there as a whole or not at all; one that is there already stays."""
     folder = os.path.dirname(os.path.abspath(path))
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    except FileExistsError:
-        raise BadFile(f"{folder} is no folder") from None
+    make_folder(folder)
     beside = os.path.join(folder, f".token-{secrets.token_hex(8)}")
     file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
