@@ -13,7 +13,7 @@ FORMAT = 2
 LINE_MAX = 32 << 20  # bytes
 VALUES_MAX = 100000  # of JSON in a line
 ENTRIES_MAX = 5000  # that are kept: steps, commands, checks
-TEXT_BYTES_MAX = 64 << 20  # of the lines that are kept
+TEXT_BYTES_MAX, KEPT_VALUES_MAX = 64 << 20, 1_000_000  # of the lines that are kept
 
 WHOLE, CHANGED, UNFINISHED = 0, 1, 2  # exit statuses of stepjail-agent verify
 SEAL, SEAL_END = b',"sha256":"', b'"}'
@@ -53,6 +53,16 @@ def is_crowded(line):
     return sum(part.count(mark) for part in plain for mark in (b",", b"[", b"{")) > VALUES_MAX
 
 
+def weight(value):
+    """How many values are in it."""
+    rest, total = [value], 0
+    while rest:
+        one = rest.pop()
+        total += 1
+        rest += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return total
+
+
 def get(value, *names):
     """A member of members; None where one of them is no object."""
     for name in names:
@@ -90,7 +100,7 @@ class Transcript:
         self.begun, self.began = None, ""  # the code of a step without an end so far, and when
         self.reply = None  # the model's last words, which no step has taken yet
         self.usage = None
-        self.kept_bytes = 0
+        self.kept_bytes = self.kept_values = 0
 
     @property
     def state(self):
@@ -185,7 +195,8 @@ class Transcript:
 
     def add(self, event, line, size):
         self.kept_bytes += size
-        if len(self.entries) >= ENTRIES_MAX or self.kept_bytes > TEXT_BYTES_MAX:
+        self.kept_values += weight(line)
+        if len(self.entries) >= ENTRIES_MAX or self.kept_bytes > TEXT_BYTES_MAX or self.kept_values > KEPT_VALUES_MAX:
             self.left_out += 1
         else:
             self.entries.append((event, line))
