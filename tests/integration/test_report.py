@@ -230,6 +230,17 @@ class Bounds(unittest.TestCase):
         self.assertIn("1,000 more entries not shown", got.text)
         self.assertIn("3,000 more steps not listed here", got.text)
 
+    def test_values(self):
+        """Memory is bounded, not bytes alone."""
+        many = [START, *[{**EVENTS[4], "more": [{}] * 45000}] * 30, EVENTS[-1]]
+        self.assertIn("8 more entries not shown", Page(made(data_of(many))).text)
+
+    def test_depth(self):
+        deep = []
+        for _ in range(900):
+            deep = [deep]
+        self.assertIn("whole: 3 lines", Page(made(data_of([START, {**SESSION, "posture": deep}, EVENTS[-1]]))).text)
+
 
 class Hostile(unittest.TestCase):
     def test_pages(self):

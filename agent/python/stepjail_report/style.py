@@ -81,7 +81,7 @@ details>:not(summary){margin-top:.5rem}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,19rem),1fr));gap:1.25rem;margin-top:1.25rem}
 svg{display:block;width:100%;height:auto}
 svg .grid{stroke:var(--line);stroke-width:1}
-svg .axis{fill:var(--dim);font:11px system-ui,sans-serif}
+svg .axis{fill:var(--dim);font:12px system-ui,sans-serif}
 figcaption{color:var(--dim);font-size:.8125rem;margin-top:.3rem}
 .key{display:inline-block;width:.65rem;height:.65rem;border-radius:2px;margin-left:.6rem}
 .key:first-child{margin-left:0}

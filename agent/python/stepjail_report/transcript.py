@@ -10,7 +10,7 @@ from stepjail_transcripts.reader import member as get
 from stepjail_transcripts.reader import words as text
 
 ENTRIES_MAX = 5000  # that are kept: steps, commands, checks
-TEXT_BYTES_MAX = 64 << 20  # of the lines that are kept
+TEXT_BYTES_MAX, KEPT_VALUES_MAX = 64 << 20, 1_000_000  # of the lines that are kept
 
 
 def number(value, *names):
@@ -25,6 +25,16 @@ def items(value, *names):
     return value if isinstance(value, list) else []
 
 
+def weight(value):
+    """How many values are in it."""
+    rest, total = [value], 0
+    while rest:
+        one = rest.pop()
+        total += 1
+        rest += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return total
+
+
 class Transcript:
     """What was read: entries, each (event, line), a code event joined to its step."""
 
@@ -36,7 +46,7 @@ class Transcript:
         self.begun, self.began = None, ""  # the code of a step without an end so far, and when
         self.reply = None  # the model's last words, which no step has taken yet
         self.usage = None
-        self.kept_bytes = 0
+        self.kept_bytes = self.kept_values = 0
         reader = Reader(file)
         for event, line in reader:
             self.keep(line, event, reader.line_bytes)
@@ -47,7 +57,8 @@ class Transcript:
 
     def add(self, event, line, size):
         self.kept_bytes += size
-        if len(self.entries) >= ENTRIES_MAX or self.kept_bytes > TEXT_BYTES_MAX:
+        self.kept_values += weight(line)
+        if len(self.entries) >= ENTRIES_MAX or self.kept_bytes > TEXT_BYTES_MAX or self.kept_values > KEPT_VALUES_MAX:
             self.left_out += 1
         else:
             self.entries.append((event, line))
