@@ -42,10 +42,10 @@ static int look_namespaces(const struct look *l, struct err *e)
 	const struct lease *lease = &l->jail->lease;
 	/* the launcher's own: one that leases launches once, and is read behind that */
 	static char own[COUNT(kinds)][48];
-	cleanup_fd int dir = -1;
 	const struct plan *p = l->jail->plan;
 	/* a template has the launcher's cgroup namespace: see launch.c */
 	size_t count = p->template ? 6 : p->clock_start ? 8 : 7;
+	cleanup_fd int dir = *own[count - 1] ? -1 : procfs_open(getpid());
 
 	for (size_t i = 0; i < count; i++) {
 		char file[16], jail[48] = "", *host = own[i];
@@ -53,8 +53,6 @@ static int look_namespaces(const struct look *l, struct err *e)
 		unsigned long in, out;
 
 		(void)snprintf(file, sizeof(file), "ns/%s", kinds[i]);
-		if (!*host && dir < 0)
-			dir = procfs_open(getpid());
 		if (readlinkat(l->dir, file, jail, sizeof(jail) - 1) < 0 ||
 		    (!*host && readlinkat(dir, file, host, sizeof(own[i]) - 1) < 0))
 			return err_set(e, errno, "posture: look at /proc/%d/%s",

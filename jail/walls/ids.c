@@ -7,12 +7,13 @@
  *   (fcntl(2), F_OFD_SETLK). The kernel drops the lock when the last copy of the fd is
  *   gone, so there is nothing to clean up after a launcher that was killed.
  */
-#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <linux/securebits.h>
 
@@ -137,7 +138,8 @@ int ids_take(struct ids *ids, struct err *e)
 	if (r < 0)
 		return r;
 	/* groups of root's would come along, and the maps deny giving them up inside */
-	if (getgroups(0, NULL) != 0 && setgroups(0, NULL) < 0)
+	/* not by musl, which blocks signals first, for other threads */
+	if (syscall(SYS_setgroups, 0, NULL) < 0)
 		return err_set(
 			e, errno,
 			"ids: give up supplementary groups (root needs CAP_SETGID and CAP_SETUID; an ordinary user does not)");

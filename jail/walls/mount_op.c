@@ -51,27 +51,28 @@ int mount_overlay(const char *at, const char *lowerdir, struct err *e)
 int mount_proc(uint64_t attr, bool all, struct err *e)
 {
 	cleanup_fd int context = fsopen("proc", FSOPEN_CLOEXEC);
-	int fd;
+	int fd = -1;
 
-	if (context < 0 ||
-	    fsconfig(context, FSCONFIG_SET_STRING, "subset", "pid", 0) < 0 ||
+	if (context >= 0 &&
+	    fsconfig(context, FSCONFIG_SET_STRING, "subset", "pid", 0) == 0 &&
 	    fsconfig(context, FSCONFIG_SET_STRING, "hidepid", all ? "off" : "invisible",
-		     0) < 0)
-		return err_set(e, errno, "mount: open file system proc");
-	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return errno == EPERM
-			       ? err_say(e, EPERM,
-					 "mount: the kernel gives no new /proc here, because this one is masked, as in a container: unmask it, or use run with --proc none")
-			       : err_set(e, errno, "mount: create proc");
-	fd = fsmount(context, FSMOUNT_CLOEXEC, (unsigned int)attr);
-	return fd < 0 ? err_set(e, errno, "mount: mount proc") : fd;
+		     0) == 0 &&
+	    fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		fd = fsmount(context, FSMOUNT_CLOEXEC, (unsigned int)attr);
+	/* a filter would refuse it for no context at all, too */
+	if (fd < 0 && errno == EPERM && context >= 0 && fsmount(-1, 0, 0) < 0 &&
+	    errno != EPERM)
+		return err_say(
+			e, EPERM,
+			"mount: the kernel gives no new /proc here, because this one is masked, as in a container: unmask it, or use run with --proc none");
+	return fd < 0 ? err_set(e, errno, "mount: make a procfs") : fd;
 }
 
 int mount_attach(int tree, int at, const char *path, struct err *e)
 {
-	if (move_mount(tree, "", at, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return err_set(e, errno, "mount: attach at %s", path);
-	return 0;
+	return move_mount(tree, "", at, path, MOVE_MOUNT_F_EMPTY_PATH) < 0
+		       ? err_set(e, errno, "mount: attach at %s", path)
+		       : 0;
 }
 
 /* every path within a tree is opened here */
@@ -93,14 +94,19 @@ static int refuse_point(int errnum, const char *path, struct err *e)
 
 int mount_attach_beneath(int tree, int root, const char *path, struct err *e)
 {
+	/* no symlink is followed at the end of a path */
+	if (!strchr(path + 1, '/') &&
+	    move_mount(tree, "", root, path + 1, MOVE_MOUNT_F_EMPTY_PATH) == 0)
+		return 0;
+
 	cleanup_fd int at = open_beneath(root, path + 1, 0);
 
 	if (at < 0)
 		return refuse_point(-at, path, e);
-	if (move_mount(tree, "", at, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return err_set(e, errno, "mount: attach at %s", path);
-	return 0;
+	return move_mount(tree, "", at, "",
+			  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0
+		       ? err_set(e, errno, "mount: attach at %s", path)
+		       : 0;
 }
 
 int mount_node(int dev, const char *name, const char *node, dev_t device, struct err *e)
@@ -125,10 +131,9 @@ int mount_node(int dev, const char *name, const char *node, dev_t device, struct
 int mount_set_flags(int tree, uint64_t attr, struct err *e)
 {
 	struct mount_attr set = { .attr_set = attr, .propagation = MS_PRIVATE };
+	int r = mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof(set));
 
-	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof(set)) < 0)
-		return err_set(e, errno, "mount: set flags");
-	return 0;
+	return r < 0 ? err_set(e, errno, "mount: set flags") : 0;
 }
 
 static const char *clone_hint(int errnum)

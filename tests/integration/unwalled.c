@@ -58,7 +58,6 @@ MAY_LACK(mount_set_flags, (int tree, uint64_t attr, struct err *e), tree, attr, 
 MAY_LACK(filter_listen, (const void *code, size_t count, bool deadly), code, count,
 	 deadly)
 MAY_LACK(umount2, (const char *path, int flags), path, flags)
-MAY_LACK(setgroups, (size_t count, const gid_t *list), count, list)
 MAY_LACK(setsid, (void), )
 MAY_LACK(personality, (unsigned long domain), domain)
 MAY_LACK(deterministic_cpu, (const struct plan *p, struct err *e), p, e)
@@ -196,6 +195,8 @@ long __wrap_syscall(long number, ...)
 		a[0] = (long)&args;
 	}
 	if (number == SYS_mount_setattr && lacks("mount_setattr"))
+		return 0;
+	if (number == SYS_setgroups && lacks("setgroups"))
 		return 0;
 	if (number == SYS_close_range && lacks("close_range"))
 		return 0;

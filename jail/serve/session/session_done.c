@@ -192,8 +192,11 @@ static void settle(struct step *step, bool lives)
 		step_discard(step);
 		return;
 	}
-	spawn_score(state, false);
-	state->bytes = sweep_bytes(state);
+	/* ONCE's jail ends right behind it */
+	if (!state->session->once.is) {
+		spawn_score(state, false);
+		state->bytes = sweep_bytes(state);
+	}
 	step_forget(step);
 }
 

@@ -122,10 +122,9 @@ static void ring_wall(struct bell *b)
 
 uint64_t limit_process_cpu_us(pid_t pid)
 {
-	clockid_t clock;
-
-	/* to the kernel, 0 is the caller */
-	return pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 ? 0 : clock_us(clock);
+	/* as clock_getcpuclockid(3) has it, which asks the kernel for each. To that, 0 is
+	 * the caller */
+	return pid <= 0 ? 0 : clock_us((clockid_t)((~(unsigned int)pid << 3) | 2));
 }
 
 /* The jail has more than --memory. Nobody can tell which step it is: kill each that ran
