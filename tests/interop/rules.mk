@@ -4,9 +4,10 @@ $(B)/packages.interop: tests/interop/rules.mk ; $(call install_packages,chromium
 interop: all data $(B)/packages.test $(B)/packages.interop ## model servers, MCP clients and a browser that others made
 	tests/interop/run
 # Under engines that others wrote. They take 200 MB, so they are no part of TEST_PACKAGES.
-$(B)/packages.oci: tests/interop/rules.mk ; $(call install_packages,containerd podman conmon bsdutils crun runc golang-go git)
+$(B)/packages.oci: tests/interop/rules.mk ; $(call install_packages,containerd podman conmon bsdutils crun runc golang-go git debootstrap)
 interop-oci: all $(B)/packages.oci ## stepjail-oci under containerd and Podman, and the validation suite
 	/usr/bin/python3 tests/interop/test_oci_engines.py
+	/usr/bin/python3 tests/interop/test_oci_images.py
 	/usr/bin/python3 tests/interop/test_oci_validation.py
 $(B)/packages.slurm: tests/interop/rules.mk ; $(call install_packages,slurm-wlm munge)
 interop-slurm: all rootfs $(B)/packages.slurm ## a batch as an array of jobs of Slurm, a node of which is lost
