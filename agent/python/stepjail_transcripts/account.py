@@ -6,7 +6,7 @@ No line that is shown begins with words of the file.
 import re
 import time
 
-from .reader import CHANGED, CUT, WHOLE, Reader, count, counted, member, words
+from .reader import CUT, WHOLE, count, counted, member, words
 from .screen import CODE, CODE_MARK, OUT_MARK, PLAIN, cut, size
 
 TASK = "Task: "  # prompt_task() begins with it
@@ -158,6 +158,3 @@ class Account:
                 getattr(self, event)(line)
         if reader.begun:
             self.screen.note("the last step was cut off: its end is not recorded")
-
-
-__all__ = ["CHANGED", "WHOLE", "Account", "Reader", "list_line", "listed", "refused"]
