@@ -59,6 +59,22 @@ class Program(FolderCase):
             p.stdout.read()
         self.assertEqual((told["NoNewPrivs"], told["CapEff"], told["CapPrm"]), ("1", "0" * 16, "0" * 16))
 
+    def test_chat(self):
+        """Words of both, in their order; the first of the user's is what it is about."""
+        said = [{"event": "user", "text": "Task: one\n\x1b[2J"}, {"event": "reply", "text": "code"},
+                {"event": "code", "step": 1, "code": "1"}, {"event": "step", "step": 1, "verdict": "completed"},
+                {"event": "reply", "text": "One."}, {"event": "user", "text": "two\nanswer"},
+                {"event": "reply", "text": "Two.\x1b[2J"}, {"event": "end", "outcome": "ended"}]
+        self.put("x.jsonl", [{**START, "command": "chat"}, *said])
+        out = self.transcripts("show", "x")
+        self.assertNotIn("\x1b", out)
+        self.assertEqual([line for line in out.splitlines() if line.strip()][1:-1],
+                         ["the user", "  | one", "  | \\x1b[2J", "step 1", "  > 1", "ended: completed: ", "answer",
+                          "  > One.", "the user", "  | two", "  | answer", "answer", "  > Two.\\x1b[2J",
+                          "outcome: ended"])
+        (one,) = self.listed()
+        self.assertEqual((one["command"], one["task"], one["outcome"]), ("chat", "one", "ended"))
+
     def test_first_of_two_members(self):
         """What replay takes is what is shown."""
         head = b'{"line":1,"prev":"%s","event":"start","format":2,"user":"first","user":"second"' % (b"0" * 64)

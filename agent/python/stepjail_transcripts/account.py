@@ -6,7 +6,7 @@ No line that is shown begins with words of the file.
 import re
 import time
 
-from .reader import CHANGED, CUT, WHOLE, Reader, count, counted, member, words
+from .reader import CUT, WHOLE, count, counted, member, words
 from .screen import CODE, CODE_MARK, OUT_MARK, PLAIN, cut, size
 
 TASK = "Task: "  # prompt_task() begins with it
@@ -34,6 +34,8 @@ def listed(file, reader):
     for event, line in reader:
         if event == "start":
             said["command"], said["task"] = first_line(words(line, "command"), 15), first_line(task_of(line), 63)
+        elif event == "user" and not said["task"]:  # a chat's first words
+            said["task"] = first_line(words(line, "text").removeprefix(TASK), 63)
         elif event == "end":
             said["outcome"] = first_line(words(line, "outcome"), 23)
     if reader.end != WHOLE:
@@ -74,6 +76,7 @@ class Account:
 
     def __init__(self, screen):
         self.screen = screen
+        self.said = ""  # by the model, and no step came of it
 
     def part(self, title, text, total):
         """The beginning of a text, of which there were so many bytes."""
@@ -100,6 +103,21 @@ class Account:
     def whole(self, title, text):
         self.part(title, text, len(text.encode("utf-8", "surrogatepass")))
 
+    def reply(self, line):
+        self.said = words(line, "text")
+
+    def answer(self, text):
+        if text:
+            self.screen.line("")
+            self.screen.line("answer")
+            self.screen.said(PLAIN, CODE_MARK, text)
+        self.said = ""
+
+    def user(self, line):
+        """Of a chat, or of a run that went on: what was said before it was an answer."""
+        self.answer(self.said)
+        self.whole("the user", words(line, "text").removeprefix(TASK))
+
     def code(self, line):
         code = words(line, "code")
         self.screen.line("")
@@ -110,6 +128,7 @@ class Account:
             self.screen.note("the rest of its code is not shown here")
 
     def step(self, line):
+        self.said = ""
         if "verdict" not in line:
             self.whole("nothing was run", words(line, "observation"))
             return
@@ -120,11 +139,8 @@ class Account:
             self.screen.note(text)
 
     def end(self, line):
-        answer, error = words(line, "answer"), words(line, "error")
-        if answer:
-            self.screen.line("")
-            self.screen.line("answer")
-            self.screen.said(PLAIN, CODE_MARK, answer)
+        error = words(line, "error")
+        self.answer(words(line, "answer") or (self.said if words(line, "outcome") == "ended" else ""))
         self.screen.line("outcome: " + cut(words(line, "outcome"), 40) + (": " if error else "") + cut(error, 300))
 
     def row(self, event, line):
@@ -138,10 +154,7 @@ class Account:
         for event, line in reader:
             if event in ROWS:
                 self.row(event, line)
-            elif event in ("start", "code", "step", "end"):
+            elif event in ("start", "user", "reply", "code", "step", "end"):
                 getattr(self, event)(line)
         if reader.begun:
             self.screen.note("the last step was cut off: its end is not recorded")
-
-
-__all__ = ["CHANGED", "WHOLE", "Account", "Reader", "list_line", "listed", "refused"]
