@@ -139,7 +139,7 @@ install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /
 	for f in README.md LICENSE {jail,jail/oci,agent,rootfs}/README.md; do install -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f; done
 	for t in $$(basename -s .key $(B)/rootfs/*.key); do \
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
-	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
+	cp -aH --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 uninstall: ## remove what install puts there
 	rm -f $(DESTDIR)$(PREFIX)/bin/stepjail{,-oci,-agent,-batch,-mcp} $(DESTDIR)$(PREFIX)/share/man/man1/stepjail{,-agent,-batch,-mcp}.1
 	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail $(DESTDIR)$(PYTHON_DIR)/stepjail{.py,_mcp}
