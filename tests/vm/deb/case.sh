@@ -73,4 +73,4 @@ run dpkg --purge stepjail-mcp python3-stepjail stepjail stepjail-rootfs-core
 is "status of purge" $status 0
 is "the socket" "$(systemctl is-active stepjail-mcp.socket)" inactive
 is "what is left" "$(find / -xdev \( -name '*stepjail*' -o -path '/etc/systemd/*stepjail*' \) \
-	! -path '/var/lib/dpkg/*' ! -path '/tmp/*' ! -path '/var/cache/apparmor/*')" ""
+	! -path '/debs/*' ! -path '/case/*' ! -path '/var/lib/dpkg/*' ! -path '/tmp/*' ! -path '/var/cache/apparmor/*')" ""
