@@ -50,12 +50,15 @@ status=$?
 [ $status = 0 ] || echo "$command: exit status $status" >> "$STEPJAIL_CASE_LOG"
 exit $status
 """
-HYBRID = "unshare -m --propagation private sh -c 'mount -t tmpfs none /sys/fs/cgroup/unified; exec \"$@\"' sh "
+# runc leaves mounts on the host where a config asks for shared ones, /proc and /sys below the suite's folder:
+# whoever removes that folder then is in the host's. They stay in a mount namespace of each command.
+PRIVATE = "unshare -m --propagation private "
+HYBRID = PRIVATE + "sh -c 'mount -t tmpfs none /sys/fs/cgroup/unified; exec \"$@\"' sh "
 RUN = {
     "stepjail-oci": f"XDG_CONFIG_HOME={WORK}/conf {BUILD}/stepjail-oci --root {WORK}/state/stepjail-oci "
                     "--log $STEPJAIL_CASE_LOG",
-    "runc": f"runc --root {WORK}/state/runc",
-    "crun": (HYBRID if os.path.exists("/sys/fs/cgroup/unified") else "") + f"crun --root {WORK}/state/crun",
+    "runc": f"{PRIVATE}runc --root {WORK}/state/runc",
+    "crun": (HYBRID if os.path.exists("/sys/fs/cgroup/unified") else PRIVATE) + f"crun --root {WORK}/state/crun",
 }
 
 # What stepjail-oci says or does in place of what a check expects: words of it, a key, and why.
@@ -143,7 +146,15 @@ def have_suite():
         pass
 
 
+def refuse_mounts():
+    """Before anything is removed there: a mount could be the host's /proc."""
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        if f" {WORK}/" in mounts.read():
+            raise AssertionError(f"mounts are left below {WORK}: unmount them, and remove nothing before")
+
+
 def prepare():
+    refuse_mounts()
     check = subprocess.run([f"{BUILD}/stepjail", "check", "--json"], stdout=subprocess.PIPE, check=False)
     states = {row["name"]: row["state"] for row in json.loads(check.stdout)["checks"]}
     for name in ("state", "tmp", "logs"):
@@ -276,6 +287,7 @@ class Validation(unittest.TestCase):
         have_suite()
         prepare()
         cases, results = run_all()
+        refuse_mounts()
         self.assertEqual(clean(), [], "containers are left")
         if "--write" in sys.argv:
             write_table(cases, results)
