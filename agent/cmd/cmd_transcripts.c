@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_transcripts.c - stepjail-agent transcripts, verify, --man: a program of its own, for
- * no part of it needs C, or a right that a shell has not
+ * cmd_transcripts.c - stepjail-agent transcripts, verify, --man: a program of its own,
+ * for no part of it needs C, or a right that a shell has not
  */
 #include <errno.h>
 #include <limits.h>

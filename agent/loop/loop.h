@@ -119,7 +119,7 @@ int confirm_open(struct loop *l, uint64_t color, struct err *e);
  */
 enum outcome confirm_step(struct loop *l, uint64_t number, struct err *e);
 
-/** loop_hear() - Add what the user says to the conversation, and record it; 0 or -errno */
+/** loop_hear() - Add what the user says to the conversation, and record it; or -errno */
 int loop_hear(struct loop *l, const char *words, struct err *e);
 
 /** loop_ended() - The outcome where this budget is used up and there is no answer */

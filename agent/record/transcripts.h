@@ -25,7 +25,8 @@ struct transcripts {
 #define cleanup_transcripts __attribute__((cleanup(transcripts_free)))
 
 /**
- * transcripts_find() - How many there are, and which is the last; the folder is made where it is missing
+ * transcripts_find() - How many there are, and which is the last; the folder is made
+ * where it is missing
  * @t:		Overwritten; transcripts_free() in any case
  *
  * Return: 0, or -errno with a line that names it

@@ -28,7 +28,7 @@ static void add_word(const cJSON *one, struct text *out)
 		text_printf(out, "%.60s", word);
 }
 
-/* null; format 1 had 0 and "" for it. An exit status of 0 has another verdict than none */
+/* null; format 1 had 0 and "" for it. A status of 0 has another verdict than none */
 static bool is_nothing(const cJSON *one)
 {
 	return !one || cJSON_IsNull(one) ||

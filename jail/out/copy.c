@@ -239,5 +239,5 @@ void copy_run(const struct copy *c, struct copied *done)
 	if (list)
 		(void)walk(&top, list);
 	else if (errno != ENOENT)
-		(void)leave_out(&top, errno == EACCES ? COPY_CLOSED : COPY_SPECIAL, 0);
+		(void)leave_out(&top, errno == ENOTDIR ? COPY_SPECIAL : COPY_CLOSED, 0);
 }

@@ -11,8 +11,9 @@
  *   folder is its first layer, because an overlay takes owner and mode from there.
  *
  *   All of it is assembled on a small private tmpfs, each mount attached with its flags,
- *   but for the device nodes, which get theirs together. Then pivot_root(2) with both arguments ".", and the old root, the assembly
- *   with it, is detached: no path leads back.
+ *   but for the device nodes, which get theirs together. Then pivot_root(2) with both
+ *   arguments ".", and the old root, the assembly with it, is detached: no path leads
+ *   back.
  *   Destinations are opened with openat2(2), RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH: no
  *   symlink of a tree is ever followed.
  * See mount_namespaces(7), pivot_root(2), mount(2), mount_setattr(2);

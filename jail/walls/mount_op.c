@@ -2,7 +2,8 @@
 /*
  * mount_op.c - single mounts, and steps on the new mount API: see mount_op.h
  *
- * See mount(2), fsopen(2), fsconfig(2), fsmount(2), move_mount(2), open_tree(2), openat2(2).
+ * See mount(2), fsopen(2), fsconfig(2), fsmount(2), move_mount(2), open_tree(2),
+ * openat2(2).
  */
 #include <inttypes.h>
 #include <limits.h>

@@ -58,7 +58,7 @@ int mount_attach_beneath(int tree, int root, const char *path, struct err *e);
 int mount_node(int dev, const char *name, const char *node, dev_t device, struct err *e);
 
 /** mount_set_flags() - Set MOUNT_ATTR_ flags of a mount, detached or not, and of all
- * that is mounted in it, and have them private: see mount_namespaces(7), propagation types */
+ * that is mounted in it, and have them private: see mount_namespaces(7) */
 int mount_set_flags(int tree, uint64_t attr, struct err *e);
 
 /** mount_clone_at() - Detached clone of @folder, or of the file @name in it */

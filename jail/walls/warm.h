@@ -55,6 +55,7 @@ _Static_assert(sizeof(struct warm_answer) == 516, "no padding on the wire");
  *
  * Return: 1 in each clone's program, all its walls up and its gate open, with fds 0 to 2
  * alone and nothing left in memory of the policy, all signals unblocked and with the
- * template's handlers; 0 when the channel is at its end; or -errno, and the launcher was told
+ * template's handlers; 0 when the channel is at its end; or -errno, and the launcher was
+ * told
  */
 int warm_serve(int channel, struct err *e);

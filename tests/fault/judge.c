@@ -104,6 +104,14 @@ static bool report_lies(const struct fault *f, const struct result *r, const cha
 	return false;
 }
 
+/* --out's copier could not list /work/out: that is counted, but where it is not there */
+static bool is_told_closed(const struct fault *f, const struct result *r,
+			   const char *report)
+{
+	return strcmp(r->met.who, "copier") == 0 && r->met.late &&
+	       (f->errnum == ENOENT || strstr(report, "\"closed\":1,"));
+}
+
 /* the run went on as if nothing had happened: may it, and did it end as it should? */
 static const char *judge_untouched(const struct scenario *s, const struct fault *f,
 				   const struct result *r, const char *report, int lines)
@@ -123,7 +131,7 @@ static const char *judge_untouched(const struct scenario *s, const struct fault 
 		return "what was refused is not learned";
 	if (strcmp(s->name, "stray") == 0 && !strstr(report, "\"strays\":1"))
 		return "the report does not tell of the stray";
-	if (f && !call_harmless(&r->met, f->errnum))
+	if (f && !call_harmless(&r->met, f->errnum) && !is_told_closed(f, r, report))
 		return "no effect, and not known to be harmless";
 	return NULL;
 }
@@ -148,6 +156,21 @@ static const char *judge_refused(const struct scenario *s, const struct result *
 	return NULL;
 }
 
+/* --out's copier failed when the program had ended: the report says so and why */
+static const char *judge_copied(const struct scenario *s, const struct result *r,
+				const char *report)
+{
+	const char *copied = strstr(report, "\"out\":{");
+	const char *error = copied ? strstr(copied, "\"error\":\"") : NULL;
+
+	if (!r->ran || strcmp(r->out, "standing\n") != 0)
+		return "a wall is missing, or the output";
+	if (!report_says(report, s->verdict, 123) || !error ||
+	    error > strchr(copied, '}'))
+		return "the report does not say why a copy failed";
+	return NULL;
+}
+
 const char *judge_run(const struct scenario *s, const struct fault *f,
 		      const struct result *r, const char *report)
 {
@@ -168,6 +191,8 @@ const char *judge_run(const struct scenario *s, const struct fault *f,
 		return judge_untouched(s, f, r, report, lines);
 	if (status == 125 && f)
 		return judge_refused(s, r, report, line, lines);
+	if (status == 123 && f && strcmp(s->name, "out") == 0)
+		return judge_copied(s, r, report);
 	if ((status == 126 || status == 127) && strcmp(what, "execve") == 0 && !r->ran)
 		return lines == 1 && report_says(report, "launcher-error", status)
 			       ? NULL

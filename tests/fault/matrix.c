@@ -14,8 +14,9 @@
  *
  * Prints a line for each breach, and the counts. --every runs every K-th case, beginning
  * with case S modulo K; --only those whose "WHO NAME DETAIL" fits the pattern (fnmatch(3)),
- * and of those that fit the pattern of --whole every case, whatever --every says. --who: only
- * processes whose WHO fits are learnt from; to stop the others at each call takes as long.
+ * and of those that fit the pattern of --whole every case, whatever --every says. --who:
+ * only processes whose WHO fits are learnt from; to stop the others at each call takes as
+ * long.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +32,8 @@
 
 #include "tests/fault/fault.h"
 
-/* calls that come with timing are not in all of these runs, and are left out; a guest's clock
- * counts instructions, and less comes with it */
+/* calls that come with timing are not in all of these runs, and are left out; a guest's
+ * clock counts instructions, and less comes with it */
 #define LEARNING_RUNS 3
 #define LEARNING_RUNS_OF_A_GUEST 2
 /* and may be missed all the same */
@@ -98,6 +99,7 @@ static bool run_one(const struct scenario *s, const struct fault *f, struct call
 	static char report[16384];
 	const char *why;
 
+	scenario_clean(&matrix.setup);
 	trace_run(&matrix.setup, scenario_command(&matrix.setup, s), f, record, &r);
 	read_report(report, sizeof(report));
 	if (f && !r.hit)

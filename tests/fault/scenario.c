@@ -136,6 +136,14 @@ static void make_folder(const struct setup *s, const char *path, mode_t mode)
 	}
 }
 
+void scenario_clean(const struct setup *s)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/out/.stepjail.part", s->folder);
+	(void)unlink(path);
+}
+
 void scenario_prepare(const struct setup *s)
 {
 	char path[256];
@@ -145,9 +153,6 @@ void scenario_prepare(const struct setup *s)
 	make_folder(s, path, 0777);
 	(void)snprintf(path, sizeof(path), "%s/out", s->folder);
 	make_folder(s, path, 0755);
-	/* as a copier that was ended may have left it: --out takes an empty folder */
-	(void)snprintf(path, sizeof(path), "%s/out/.stepjail.part", s->folder);
-	(void)unlink(path);
 	make_file(s, "stdin", "", 0666);
 	make_file(s, "given", "given", 0644);
 	make_file(s, "policy", "# no /proc\nproc none\nenv PATH=/nowhere:/bin\n", 0644);

@@ -324,7 +324,8 @@ class Commands(Host):
         compiled = ["commit", "compiler", "libc", "libraries"]
         versions, commits = set(), set()
         for name, keys in (("stepjail", compiled), ("stepjail-agent", compiled), ("stepjail-oci", compiled),
-                           ("stepjail-batch", ["commit"]), ("stepjail-mcp", ["commit"])):
+                           ("stepjail-batch", ["commit"]), ("stepjail-mcp", ["commit"]),
+                           ("stepjail-report", ["commit"]), ("stepjail-transcripts", ["commit"])):
             first, *rest = subprocess.run([os.path.join(BUILD, name), "--version"], text=True, check=True,
                                           capture_output=True).stdout.splitlines()
             with self.subTest(program=name):

@@ -17,8 +17,8 @@
 #define LONG_LINES 1500
 #define LONG_EDITS 300
 
-/* What the sanitizers look for differs with the place, and not with the value: there, each
- * bit of a byte is changed, and elsewhere it gets each other value. */
+/* What the sanitizers look for differs with the place, and not with the value: there,
+ * each bit of a byte is changed, and elsewhere it gets each other value. */
 #ifdef __SANITIZE_ADDRESS__
 #define NEXT_CHANGE(change) ((change)*2)
 #else

@@ -9,8 +9,7 @@
 
 #include "agent/cli/options.h"
 #include "agent/cmd/commands.h"
-
-Suite *agent_options_suite(void);
+#include "tests/unit/suites.h"
 
 struct sample {
 	const char *text, *near;
