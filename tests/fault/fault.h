@@ -79,7 +79,7 @@ extern const size_t scenario_count;
  * told */
 void scenario_learn_host(const struct setup *s);
 
-/** scenario_clean() - Before each run: remove what a copier of --out that was ended has left */
+/** scenario_clean() - Before each run: remove what a copier that was ended has left */
 void scenario_clean(const struct setup *s);
 
 /** scenario_prepare() - Make the folder and the files that runs need */
