@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -82,18 +83,30 @@ static uint64_t fewer_namespaces(uint64_t flags)
 	return flags;
 }
 
-/* Return: the value to be used, NULL to leave the option out */
+/* of a procfs. Return: NULL to leave the option out */
 static const char *fs_option(const char *key, const char *value)
 {
-	if (strcmp(key, "subset") == 0 && without("proc-subset"))
-		return NULL;
-	if (strcmp(key, "hidepid") == 0 && without("hidepid"))
-		return NULL;
-	if (strcmp(key, "size") == 0 && without("tmpfs-size"))
-		return "2G";
-	if (strcmp(key, "nr_inodes") == 0 && without("tmpfs-inodes"))
-		return "1000000";
-	return value;
+	return without(strcmp(key, "subset") == 0 ? "proc-subset" : key) ? NULL : value;
+}
+
+/* flags of these two are those of mount_setattr(2) */
+int __real_mount(const char *source, const char *at, const char *type,
+		 unsigned long flags, const void *data);
+int __wrap_mount(const char *source, const char *at, const char *type,
+		 unsigned long flags, const void *data);
+int __wrap_mount(const char *source, const char *at, const char *type,
+		 unsigned long flags, const void *data)
+{
+	char options[160];
+
+	if (!type || (strcmp(type, "tmpfs") != 0 && strcmp(type, "overlay") != 0))
+		return __real_mount(source, at, type, flags, data);
+	/* of an option that is given twice, the last one holds */
+	(void)snprintf(options, sizeof(options), "%s%s%s", (const char *)data,
+		       *type == 't' && without("tmpfs-size") ? ",size=2G" : "",
+		       *type == 't' && without("tmpfs-inodes") ? ",nr_inodes=1000000"
+							       : "");
+	return __real_mount(source, at, type, weaken(flags), options);
 }
 
 int __real_unshare(int flags);
