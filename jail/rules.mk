@@ -1,7 +1,7 @@
 # What is made of the programs' own words for those who use them: manual pages of sections 5 and 7,
 # and completion for bash and zsh.
 PAGES := stepjail-policy.5 stepjail-protocol.7
-COMPLETED := stepjail $(patsubst %,stepjail-%,agent batch mcp oci report)
+COMPLETED := stepjail $(patsubst %,stepjail-%,agent batch mcp oci report transcripts)
 $(PAGES:%=$(B)/%): $(B)/stepjail-%: jail/mkpages jail/policy.mdoc jail/protocol.mdoc $(B)/stepjail $(B)/stepjail.1 $(wildcard init/*.h)
 	@echo "  GEN  $@"; jail/mkpages $(B) < jail/$(basename $*).mdoc > $@
 $(B)/completion/key: jail/mkcompletion jail/completion.bash jail/oci/main.c $(COMPLETED:%=$(B)/%) $(B)/stepjail-escape $(B)/gen/syscall_names.h

@@ -17,7 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from python_scene import BUILD, TOP  # noqa: E402
 
 FOLDER = os.path.join(BUILD, "completion")
-PROGRAMS = ("stepjail", "stepjail-agent", "stepjail-batch", "stepjail-mcp", "stepjail-oci", "stepjail-report")
+PROGRAMS = ("stepjail", "stepjail-agent", "stepjail-batch", "stepjail-mcp", "stepjail-oci", "stepjail-report",
+            "stepjail-transcripts")
 # what bash does at a Tab, as it parts the words; COMP_WORDS is from $2 on
 DRIVER = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_${1//-/_}" "$1" "${@: -1}"; '
           'printf "%s\\n" "${COMPREPLY[@]}"')
@@ -55,6 +56,7 @@ class Bash(Scene):
         self.assertEqual(self.bash("stepjail "), ["run", "serve", "check", "explain", "escape", "leases", "help", "version"])
         self.assertEqual(self.bash("stepjail-agent s"), ["solve"])
         self.assertEqual(self.bash("stepjail-agent transcripts "), ["list", "show", "verify", "violations", "prune"])
+        self.assertEqual(self.bash("stepjail-transcripts v"), ["verify", "violations"])
         self.assertIn("create", self.bash("stepjail-oci --root /x "))
         self.assertNotIn("exec", self.bash("stepjail-oci "))
         self.assertEqual(self.bash("stepjail help ex"), ["explain"])
@@ -62,7 +64,7 @@ class Bash(Scene):
     def test_every_option(self):
         """Of each command what its help shows."""
         for program, commands in (("stepjail", ("run", "serve", "check", "explain")),
-                                  ("stepjail-agent", ("solve", "repl", "verify", "replay", "transcripts list", "transcripts show",
+                                  ("stepjail-agent", ("solve", "chat", "repl", "verify", "replay", "transcripts list", "transcripts show",
                                                       "transcripts prune", "check")), *((name, ("",)) for name in
                                                                                         ("stepjail-batch", "stepjail-mcp", "stepjail-report"))):
             for command in commands:
