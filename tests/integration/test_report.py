@@ -325,7 +325,7 @@ class Program(AgentCase):
     def test_words(self):
         self.assertIn("Exit status:", self.report("--help").stdout)
         self.assertIn(".TH STEPJAIL-REPORT 1", self.report("--man").stdout)
-        self.assertRegex(self.report("--version").stdout, r"^stepjail-report \d+\.\d+\.\d+\n$")
+        self.assertRegex(self.report("--version").stdout, r"^stepjail-report \d+\.\d+\.\d+\ncommit: .*\npython: .*\n$")
 
     def test_by_name(self):
         """As transcripts show finds it."""
