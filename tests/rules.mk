@@ -2,14 +2,16 @@
 # installed, the fuzzers and CPython's tests have rules of their own beside them.
 # Each part is a target, and a row RUN.part: what it runs when all is built. `make test` builds
 # with every processor, then has tests/all run the rows: the guests, which are one processor's
-# work and whose clocks no other work disturbs, beside everything else. A part beside the
-# guests has a machine with one processor less, so each of these lanes waits for events alone.
+# work and whose clocks no other work disturbs, and other parts behind them that look at nothing
+# of the host, beside those that look at its mounts and processes. So each part may have a machine
+# with one processor less, and waits for events alone.
 JOBS ?= $(shell nproc)
-PARTS := unit asan replay escape fault pysubset integration
+PARTS := vm unit asan replay pysubset
+PARTS_OF_HOST := escape fault integration
 lane = $(foreach p,$(1),'$(p)=$(RUN.$(p))')
 test: $(B)/packages.test ## every test
 	$(MAKE) -j$(JOBS) -O built
-	STEPJAIL_VM_GUESTS=1 tests/all $(call lane,vm) -- $(call lane,$(PARTS))
+	STEPJAIL_VM_GUESTS=1 tests/all $(call lane,$(PARTS)) -- $(call lane,$(PARTS_OF_HOST))
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
 ROOM.watch := watcher
@@ -110,5 +112,5 @@ $(B)/stepjail-warm-unwalled: $(WARM_HOST) $(B)/musl/tests/integration/unwalled.o
 $(B)/stepjail-warm $(B)/stepjail-warm-unwalled:
 	@echo "  LINK $@"; $(MUSL_LINK)
 
-built: $(PARTS:%=%.built) vm.built
-.PHONY: built vm.built $(PARTS:%=%.built)
+built: $(patsubst %,%.built,$(PARTS) $(PARTS_OF_HOST))
+.PHONY: built $(patsubst %,%.built,$(PARTS) $(PARTS_OF_HOST))
