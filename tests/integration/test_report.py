@@ -109,6 +109,24 @@ class Whole(unittest.TestCase):
         self.assertIn("another: this is another run", Page(made(data, given="0" * 64)).text)
 
 
+class Chat(unittest.TestCase):
+    def test_what_was_said(self):
+        """Each turn in order: what the user says, the steps, the answer; and none where the step had the reply."""
+        reply = {"event": "reply", "text": "It is <b>41</b>.", "reasoning": ""}
+        events = [{**START, "command": "chat", "user": ""}, SESSION, {"event": "user", "text": "Task: Set <x>.\n"},
+                  {"event": "reply", "text": "I set it."}, {"event": "code", "code": "x = 41"}, EVENTS[4], reply,
+                  {"event": "command", "command": "rollback", "branch": 0, "state": 0},
+                  {"event": "confirm", "step": 2, "choice": "skip", "reason": "not <now>"},
+                  {"event": "confirm", "step": 3, "choice": "run"}, {"event": "user", "text": "And?"},
+                  {**EVENTS[-1], "outcome": "ended", "answer": ""}]
+        got = Page(made(data_of(events))).text
+        said = [got.index(words) for words in ("The user", "Set <x>.", "x = 41", "Answer", "It is <b>41</b>.", "went back to state 0",
+                                               "had this code not run", "not <now>", "And?")]
+        self.assertEqual(said, sorted(said))
+        self.assertNotIn("Task: Set", got)
+        self.assertEqual(got.count("Answer"), 1)
+
+
 class Chain(AgentCase):
     """The same words as of stepjail-agent verify."""
 

@@ -4,7 +4,7 @@ import datetime
 
 from . import posture
 from .chart import charts
-from .step import badge, check, command, details, step
+from .step import TASK, badge, check, command, details, spoken, step
 from .style import POLICY, SHEET
 from .transcript import CHANGED, UNFINISHED, get, items, number, text
 from .words import Budget, block, count, duration, line, plain, size
@@ -14,7 +14,6 @@ PAGE_MAX = 16 << 20  # characters of steps; pictures come on top
 # where a line of the end has none: agent/loop/loop.c
 STATUS = {"answered": 0, "steps-ended": 3, "budget-ended": 3, "wall-timeout": 124, "model-failed": 4, "refused": 5}
 ROWS_MAX, FILES_MAX, OPTIONS_MAX = 2000, 100, 100
-TASK = "Task: "  # the agent's prompt begins with it
 TITLE_MAX = 160
 
 
@@ -40,7 +39,7 @@ def title_of(transcript, name):
     words = task_of(transcript.start).splitlines()
     if words:
         return words[0]
-    return {"repl": "A session at a prompt"}.get(text(transcript.start, "command"), "A transcript") + f" ({name})"
+    return {"repl": "A session at a prompt", "chat": "A conversation"}.get(text(transcript.start, "command"), "A transcript") + f" ({name})"
 
 
 def banner(transcript):
@@ -178,6 +177,8 @@ def steps(transcript, pictures):
             part = step(entry, place, between(started, text(entry, "began")), pictures)
         elif event in ("checked", "tests"):
             part = check(entry, event, place)
+        elif event in ("user", "said"):
+            part = spoken(entry, event, place)
         else:
             part = command(entry)
         if left == transcript.left_out and budget.take(part) is not None:

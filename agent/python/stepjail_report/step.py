@@ -4,6 +4,7 @@ from .pictures import Unfit
 from .transcript import get, items, number, text
 from .words import CODE_MAX, block, count, duration, line, plain, size
 
+TASK = "Task: "  # the agent's prompt begins with it
 # how a verdict, an outcome and a state look; what is not here looks as WARN does
 GOOD, WARN, BAD, NOTE = ("good", "✓"), ("warn", "!"), ("bad", "✕"), ("note", "–")
 LOOKS = {"completed": GOOD, "answered": GOOD, "ended": NOTE, "kept": NOTE, "not-kept": NOTE, "exception": WARN,
@@ -146,6 +147,13 @@ def check(event, name, place):
             f"{details('The jail that ran it', runs)}</article>")
 
 
+def spoken(event, name, place):
+    """What a person of a chat said, or was answered."""
+    title, kind = ("The user", "prose") if name == "user" else ("Answer", "answer")
+    return (f'<article class=step aria-labelledby="s-{place}"><h3 id="s-{place}">{title}</h3>'
+            f"{block(text(event, 'text').removeprefix(TASK).strip(), kind)}</article>")
+
+
 def command(event):
     """What a person did at the prompt, or the agent, between steps."""
     word, branch, state = text(event, "command"), number(event, "branch"), number(event, "state")
@@ -154,6 +162,10 @@ def command(event):
             "switch": f"went on with branch {branch:.0f}, at state {state:.0f}",
             "drop": f"dropped branch {branch:.0f}", "reset": "began a new session",
             "complete": "asked for names by Tab, which used up a number of a state"}.get(word)
+    if text(event, "event") == "confirm":
+        did = "ended the run before this code was run" if text(event, "choice") == "stop" else "had this code not run"
+        why = text(event, "reason")
+        return f"<p class=entry>The user {did}{': ' + line(why) if why else '.'}</p>"
     if text(event, "event") == "compact":
         said = f"left out {count(number(event, 'observations'), 'old observation')} of what is sent to the model"
         return f"<p class=entry>The agent {said}.</p>"

@@ -63,7 +63,15 @@ class Transcript:
         else:
             self.entries.append((event, line))
 
+    def take_answer(self):
+        """In a chat, the reply that no step has taken; in other runs the end has it."""
+        if self.reply and text(self.start, "command") == "chat":
+            self.add("said", self.reply, 0)
+            self.reply = None
+
     def keep(self, line, event, size):
+        if event in ("user", "command", "end"):
+            self.take_answer()
         if event == "start":
             self.start = line
         elif event == "end":
@@ -83,7 +91,9 @@ class Transcript:
             self.add("step", line, size)
         elif event == "reply":
             self.reply, self.usage = line, get(line, "usage")
-        elif event in ("command", "checked", "tests", "compact"):
+        elif event == "confirm" and text(line, "choice") == "run":
+            pass
+        elif event in ("user", "confirm", "command", "checked", "tests", "compact"):
             self.add(event, line, size)
 
 
