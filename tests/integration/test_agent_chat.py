@@ -1,13 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_agent_chat.py - stepjail-agent chat: a person talks, and the model writes steps"""
-import fcntl
 import json
 import os
-import pty
-import struct
 import sys
-import termios
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -24,13 +20,7 @@ class Chat(Terminal):
         self.record = self.path(record)
         words = [AGENT, "chat", "--stepjail", self.fake, "--color", "never", "--model", self.script(*turns),
                  "--transcript", self.record, *more]
-        environ = self.env(TERM="xterm", HOME=self.folder)
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
-            os.execve(words[0], words, environ)
-        self.addCleanup(self.stop)
-        self.seen = ""
+        self.begin(words, self.env(TERM="xterm", HOME=self.folder))
         return self.expect(PROMPT)
 
     def say(self, words):

@@ -29,13 +29,17 @@ class Terminal(AgentCase):
             words = ["/bin/bash", "-mc", shell % shlex.join(words)]
         environ = self.env(**{"TERM": "xterm", "XDG_STATE_HOME": self.path("state"),
                               "HOME": self.folder, **env})
+        self.begin(words, environ)
+        self.expect(r"\[0\]>>> $")
+
+    def begin(self, words, environ):
+        """The program, on a terminal of its own."""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
             os.execve(words[0], words, environ)
         self.addCleanup(self.stop)
         self.seen = ""
-        self.expect(r"\[0\]>>> $")
 
     def stop(self):
         if self.pid:
