@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""manual.py - the manual page of stepjail-agent: its help texts, as they are, in man(7) macros"""
+"""manual.py - manual pages of stepjail-agent and of programs beside it: help texts in man(7) macros"""
 import re
 import subprocess
 
@@ -88,3 +88,12 @@ def manual(agent):
         text = said(name, "--help", "all").split("\n", 2)[2]
         page += section(f"COMMAND {name}", re.sub(r"\nHelp:\n(?:  .*\n)+", "", text))
     return page + "".join(section(title, text[1:]) for title, text in SECTIONS.items()) + SEE
+
+
+def help_page(name, summary, text, *beside):
+    """A program's page: the words of its --help, line by line, and pages of section 1 to see also."""
+    usage, _, text = text.replace("\\", r"\e").replace("-", r"\-").partition("\n\n")
+    usage = usage.replace("\n", "\n.br\n")
+    text = re.sub(r"(?m)^([A-Z][\w ]+):$", lambda found: ".fi\n.SH " + found[1].upper() + "\n.nf", text)
+    also = ",\n".join(f".BR {one} (1)" for one in beside).replace("-", r"\-")
+    return (f".TH {name.upper()} 1\n.SH NAME\n" + f"{name} - {summary}".replace("-", r"\-") + f"\n.SH SYNOPSIS\n{usage}\n.SH DESCRIPTION\n.nf\n{text}.fi\n.SH SEE ALSO\n{also}\n")
