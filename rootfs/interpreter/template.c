@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "jail/walls/warm.h"
+#include "rootfs/interpreter/maps.h"
 #include "rootfs/interpreter/python.h"
 #include "rootfs/interpreter/state.h"
 
@@ -17,6 +18,7 @@ int template_wait(int channel)
 	struct err e;
 	int r;
 
+	maps_join();
 	PyOS_BeforeFork();
 	r = warm_serve(channel, &e);
 	if (r != 1)
