@@ -5,8 +5,8 @@
  * Theory of operation
  *   agent:  broker_start() sends a byte and an fd, and waits for the answer
  *   broker: makes a stream; clone3() with CLONE_PARENT, waits until that has executed
- *	     stepjail or failed, answers with errno, pid, a pidfd, and the stream's other
- *	     end, and closes all
+ *	     stepjail or failed, answers with errno, pid, the stream's other end, and a
+ *	     pidfd, and closes all; with --server the stream is that server's
  *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
  */
 #include <errno.h>
@@ -24,6 +24,7 @@
 #include <linux/sched.h>
 
 #include "agent/base/secret.h"
+#include "agent/session/attach.h"
 #include "agent/session/broker.h"
 #include "init/io.h"
 
@@ -34,6 +35,7 @@
 struct answer {
 	int32_t errnum; /* 0, or why there is no stepjail */
 	int32_t pid;    /* to be waited for, where it is not 0 */
+	char why[ERR_TEXT_MAX]; /* a server's words; or "" */
 };
 
 union fd_room {
@@ -124,35 +126,49 @@ static int start(const struct broker *b, const int fds[LAUNCH_FDS], int *pidfd,
 		       : 0;
 }
 
+/* a stream to a new stepjail, or to a server's: the end that is the agent's */
+static int open_stream(const struct broker *b, int beside, int *stream, int *pidfd,
+		       pid_t *pid, struct err *e)
+{
+	cleanup_fd int theirs = -1;
+	int both[2];
+
+	if (b->server) {
+		*stream = attach_open(b->server, b->args->list + 2, e); /* serve's */
+		return *stream < 0 ? *stream : 0;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
+		return -errno;
+	*stream = both[0];
+	theirs = both[1];
+	return fcntl(*stream, F_SETFL, O_NONBLOCK) < 0
+		       ? -errno
+		       : start(b, (const int[]){ theirs, beside, beside }, pidfd, pid);
+}
+
 /* one request; false at the end of all */
 static bool serve_one(const struct broker *b, int socket)
 {
-	int came[FDS_MAX] = { -1, -1 }, both[2] = { -1, -1 };
-	struct answer answer = { 0 };
+	int came[FDS_MAX] = { -1, -1 };
+	cleanup_fd int stream = -1;
 	cleanup_fd int pidfd = -1;
+	struct answer answer = { 0 };
+	struct err e = { 0 };
 	size_t count;
 	pid_t pid = 0;
 	unsigned char what = 0;
 	ssize_t n = receive(socket, &what, sizeof(what), came, &count);
 	int r = -EBADMSG;
-	bool sent;
 
 	if (n == sizeof(what) && what == START && count == 1)
-		r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0 ||
-				    fcntl(both[0], F_SETFL, O_NONBLOCK) < 0
-			    ? -errno
-			    : 0;
-	if (r == 0)
-		r = start(b, (const int[]){ both[1], came[0], came[0] }, &pidfd, &pid);
+		r = open_stream(b, came[0], &stream, &pidfd, &pid, &e);
 	for (size_t i = 0; i < count; i++)
 		(void)close(came[i]);
-	io_close_fd(&both[1]);
-	answer = (struct answer){ -r, pid > 0 ? pid : 0 };
-	sent = (n > 0 || n == -EBADMSG) &&
-	       send_with(socket, &answer, sizeof(answer), (const int[]){ pidfd, both[0] },
-			 pidfd < 0 ? 0 : 2) == 0;
-	io_close_fd(&both[0]);
-	return sent;
+	answer = (struct answer){ -r, pid > 0 ? pid : 0, "" };
+	memcpy(answer.why, e.text, sizeof(e.text));
+	return (n > 0 || n == -EBADMSG) &&
+	       send_with(socket, &answer, sizeof(answer), (const int[]){ stream, pidfd },
+			 stream < 0 ? 0 : pidfd < 0 ? 1 : 2) == 0;
 }
 
 /* nothing of the agent's but what it executes, and with what */
@@ -222,13 +238,16 @@ int broker_start(const struct broker *b, int beside, int *stream, struct child *
 	if (n != sizeof(answer))
 		return err_set(e, n < 0 ? (int)-n : EPIPE,
 			       "the process that starts stepjail has ended");
-	*c = (struct child){ answer.pid, came[0] };
-	*stream = came[1];
-	if (!answer.errnum && c->pidfd >= 0)
+	*stream = came[0];
+	*c = (struct child){ answer.pid, came[1] };
+	if (!answer.errnum && *stream >= 0)
 		return 0;
 	io_close_fd(stream);
 	(void)launch_end(c, 0);
-	return err_set(e, answer.errnum, "cannot start %s", b->path);
+	answer.why[sizeof(answer.why) - 1] = '\0';
+	return answer.why[0]
+		       ? err_say(e, answer.errnum, "%s", answer.why)
+		       : err_set(e, answer.errnum, "cannot start %s", b->path);
 }
 
 void broker_close(struct broker *b)

@@ -22,6 +22,7 @@ struct broker {
 	pid_t pid; /* 0 for none */
 	int socket;
 	const char *path; /* what it executes */
+	const char *server; /* in its place, the socket of a stepjail-mcp; or NULL */
 	const char *tidy; /* a folder that it removes at its end, if empty; or NULL */
 	const struct launch_args *args; /* with what; looked at by the broker alone */
 	const struct stop *stop;
@@ -43,13 +44,13 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 		const struct stop *stop, struct err *e);
 
 /**
- * broker_start() - Have a stepjail started
+ * broker_start() - Have a stepjail started, or be attached to one of a server's
  * @beside:	Becomes its fds 1 and 2; stays open here. Its fd 0 is a new stream
  * @stream:	Gets our end of that, which does not block; -1 on failure
- * @c:		Its @pid is 0 on failure
+ * @c:		Its @pid is 0 on failure, and where it is a server's
  *
- * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2); -EPIPE where
- * the broker is gone
+ * Return: 0, or -errno of fork(2), pidfd_open(2), the child's execve(2) or connect(2);
+ * -EPERM with a server's words; -EPIPE where the broker is gone
  */
 int broker_start(const struct broker *b, int beside, int *stream, struct child *c,
 		 struct err *e);
