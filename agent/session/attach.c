@@ -35,9 +35,10 @@ static int connect_to(const char *path, struct err *e)
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return err_set(e, errno,
-			       "--server %s: start stepjail-mcp --listen %s, or leave it out",
-			       path, path);
+		return err_set(
+			e, errno,
+			"--server %s: start stepjail-mcp --listen %s, or leave it out",
+			path, path);
 	if (geteuid() != 0 && peer.uid != 0 && peer.uid != geteuid())
 		return err_say(e, EPERM,
 			       "--server %s: user %u listens there, who is not this user",

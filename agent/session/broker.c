@@ -33,8 +33,8 @@
 #define FDS_MAX 2 /* of a message: those of an answer */
 
 struct answer {
-	int32_t errnum; /* 0, or why there is no stepjail */
-	int32_t pid;    /* to be waited for, where it is not 0 */
+	int32_t errnum;         /* 0, or why there is no stepjail */
+	int32_t pid;            /* to be waited for, where it is not 0 */
 	char why[ERR_TEXT_MAX]; /* a server's words; or "" */
 };
 
@@ -168,7 +168,9 @@ static bool serve_one(const struct broker *b, int socket)
 	memcpy(answer.why, e.text, sizeof(e.text));
 	return (n > 0 || n == -EBADMSG) &&
 	       send_with(socket, &answer, sizeof(answer), (const int[]){ stream, pidfd },
-			 stream < 0 ? 0 : pidfd < 0 ? 1 : 2) == 0;
+			 stream < 0  ? 0
+			 : pidfd < 0 ? 1
+				     : 2) == 0;
 }
 
 /* nothing of the agent's but what it executes, and with what */
@@ -245,9 +247,8 @@ int broker_start(const struct broker *b, int beside, int *stream, struct child *
 	io_close_fd(stream);
 	(void)launch_end(c, 0);
 	answer.why[sizeof(answer.why) - 1] = '\0';
-	return answer.why[0]
-		       ? err_say(e, answer.errnum, "%s", answer.why)
-		       : err_set(e, answer.errnum, "cannot start %s", b->path);
+	return answer.why[0] ? err_say(e, answer.errnum, "%s", answer.why)
+			     : err_set(e, answer.errnum, "cannot start %s", b->path);
 }
 
 void broker_close(struct broker *b)
