@@ -11,9 +11,9 @@
  * @path:	Its socket, of --listen
  * @options:	Words of that `stepjail serve`, NULL at the end
  *
- * The server must be of this user or of root; to root, of anyone. It is waited for, a
- * minute at most.
+ * The server must be of this user or of root; to root, of anyone. An answer is waited for
+ * ten seconds.
  *
- * Return: an fd that does not block, and carries frames (init/serve_wire.h); or -errno
+ * Return: an fd that carries frames (init/serve_wire.h), or -errno
  */
 int attach_open(const char *path, char *const *options, struct err *e);

@@ -17,8 +17,6 @@ from agent_scene import CSV, QUESTION, SCRIPT, AgentCase, family, wait_for  # no
 from python_scene import MCP, config  # noqa: E402, F401
 from serve_client import HEADER, Gone, Refused, Serve  # noqa: E402
 
-ASK = {"jsonrpc": "2.0", "id": 1, "method": "stepjail/attach"}
-
 
 class Attached(Serve):
     """A client of the test's own: the line, its answer, and then frames."""
@@ -27,9 +25,9 @@ class Attached(Serve):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(60)
         self.socket.connect(path)
-        self.socket.sendall(json.dumps({**ASK, "params": {"options": options}}).encode() + b"\n")
+        self.socket.sendall(json.dumps({"stepjail/attach": options}).encode() + b"\n")
         with self.socket.makefile("rb", 0) as answer:
-            self.answer = json.loads(answer.readline())
+            self.answer = answer.readline()
         self.buffer, self.waiting, self.next = b"", [], 1
 
     def end(self):
@@ -59,7 +57,7 @@ class Case(AgentCase):
     def attach(self, *options):
         client = Attached(self.socket, options)
         self.addCleanup(client.end)
-        self.assertIn("result", client.answer)
+        self.assertEqual(client.answer, b"\n")
         return client
 
     def asked(self, *words):
@@ -130,7 +128,7 @@ class Agent(Case):
 
 class Liar(AgentCase):
     def test_what_answers_as_no_server_does(self):
-        for said in b"", b"hello\n", b'{"jsonrpc":"2.0","id":1,"error":{"message":"no \\u001b[2J\\u202e"}}\n', b"x" * 100000:
+        for said in b"", b"hello\n", b"no \x1b[2J\n", b"x" * 100000, b"\n\n":
             path = self.path("liar")
             listener = socket.socket(socket.AF_UNIX)
             listener.bind(path)
@@ -199,11 +197,11 @@ class Client(Case):
         self.assertEqual(session.run("1").result, "1")
 
     def test_options_that_are_none(self):
-        for options in ("x", ["x"], ["--"], ["--Memory=1"], [1], None, {"a": 1}, ["--rootfs=./here"], ["--bind=a/b:/work/b"],
+        for options in ("x", ["x"], ["--"], ["--Memory=1"], [1], {"a": 1}, ["--rootfs=./here"], ["--bind=a/b:/work/b"],
                         ["--policy=a/b"]):
             client = Attached(self.socket, options)
             self.addCleanup(client.end)
-            self.assertIn("error", client.answer, options)
+            self.assertGreater(len(client.answer), 1, options)
             self.assertEqual(client.socket.recv(1), b"")
         client = Attached(self.socket, ["--memory=nothing"])
         self.addCleanup(client.end)
@@ -234,7 +232,7 @@ class Others(Case):
 
     def test_another_user_may_not_attach(self):
         code = ("import json, socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
-                f"s.sendall(json.dumps({ASK!r}).encode() + b'\\n'); print(s.recv(4096).decode())")
+                "s.sendall(json.dumps({'stepjail/attach': []}).encode() + b'\\n'); print(s.recv(4096).decode())")
         done = subprocess.run(["/usr/bin/python3", "-c", code, self.socket], user="games", group="games",
                               extra_groups=[], cwd="/", capture_output=True, text=True, check=False)
         self.assertIn("only user 0 and root may attach", done.stdout, done.stderr)

@@ -2,8 +2,9 @@
 """attach.py - a connection that becomes the stream to a `stepjail serve` which is warm
 
 Theory of operation
-    stepjail-agent --server PATH says in its first line, a request for METHOD, the options of the `stepjail serve`
-    that it would start otherwise. The answer is a line, too. From then on the connection carries frames
+    stepjail-agent --server PATH says in its first line the options of the `stepjail serve` that it would start
+    otherwise: {"stepjail/attach": ["--rootfs=core", ...]}. The answer is an empty line, or says why not. From then
+    on the connection carries frames
     (init/serve_wire.h) both ways, as that process's own stream would. One process for each set of options is kept,
     and with it its template. Clients share it, and none knows: each frame's session number is changed on the way.
     Who attaches may name any folder of this user's as root tree or bind, so it is this user or root.
@@ -17,9 +18,8 @@ import time
 
 import stepjail
 from stepjail import _AT as AT, _HEADER as HEADER, _NAMES as NAMES, _PAYLOAD_MAX as PAYLOAD_MAX, _TYPES as TYPES
-from stepjail_mcp.client import BAD_PARAMS, Problem, failure, parsed
 
-METHOD = "stepjail/attach"
+ATTACH = "stepjail/attach"
 KEPT_MAX = 8              # processes that no session is of
 UNREAD_MAX = 64 << 20     # bytes that wait for a client
 REQUESTS = {"CODE", "RUN", "INTERRUPT", "KILL", "OPEN", "ONCE", "STDIN", "ROLLBACK", "BRANCH", "DROP", "PUT", "GET",
@@ -30,15 +30,19 @@ def options_of(words):
     """Of a request, as the keywords that the Python client takes."""
     options = {}
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise Problem(BAD_PARAMS, "options is no list of words")
+        raise Unfit("options is no list of words")
     for word in words:
         name, _, value = word.removeprefix("--").partition("=")
         if not re.fullmatch(r"--[a-z][a-z-]*(=.*)?", word, re.DOTALL) or name == "session-fd":
-            raise Problem(BAD_PARAMS, f"{word[:80]!r} is no option of stepjail serve")
+            raise Unfit(f"{word[:80]!r} is no option of stepjail serve")
         if name in ("policy", "rootfs", "bind", "bind-rw") and "/" in value and not value.startswith("/"):
-            raise Problem(BAD_PARAMS, f"--{name} {value[:200]}: a server is in another folder: give a whole path")
+            raise Unfit(f"--{name} {value[:200]}: a server is in another folder: give a whole path")
         options.setdefault(name, []).append(value)
     return options
+
+
+class Unfit(Exception):
+    """A request that is refused, and why."""
 
 
 def frame(kind, number, body, branch):
@@ -159,24 +163,24 @@ class Attached:
 
 
 def asks(line):
-    """The request, where this first line of a connection is one to attach; else None."""
-    with contextlib.suppress(Problem):
-        message = parsed(line)
-        return message if message.get("method") == METHOD else None
+    """The words of the options, where this first line of a connection is one to attach; else None."""
+    with contextlib.suppress(ValueError, RecursionError):
+        message = json.loads(line)
+        return message.get(ATTACH) if isinstance(message, dict) else None
     return None
 
 
-async def attach(server, message, reader, writer, uid):
+async def attach(server, words, reader, writer, uid):
     """All of a client of user UID that attaches."""
-    params = message.get("params")
+    attached = why = None
     try:
         if uid not in (0, os.geteuid()):
-            raise Problem(BAD_PARAMS, f"only user {os.geteuid()} and root may attach to it: start a server of your own")
-        serve = await server.processes.one(options_of(params.get("options") if isinstance(params, dict) else None))
-    except (Problem, stepjail.Error) as problem:
-        problem = problem if isinstance(problem, Problem) else Problem(BAD_PARAMS, str(problem))
-        writer.write(json.dumps(failure(message.get("id"), problem)).encode() + b"\n")
+            raise Unfit(f"only user {os.geteuid()} and root may attach to it: start a server of your own")
+        attached = Attached(await server.processes.one(options_of(words)), writer, server.options.sessions)
+    except (Unfit, stepjail.Error) as problem:
+        why = " ".join(str(problem).split())
+    writer.write((why or "").encode("utf-8", "backslashreplace") + b"\n")
+    if attached:
+        await attached.run(reader, server.options.idle)
+    else:
         await writer.drain()
-        return
-    writer.write(json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {}}).encode() + b"\n")
-    await Attached(serve, writer, server.options.sessions).run(reader, server.options.idle)

@@ -115,9 +115,9 @@ class Server:
                     return
                 lines = stream_lines(reader)
                 first = await anext(lines, b"")
-                asked = attach.asks(first)
-                if asked:
-                    await attach.attach(self, asked, reader, writer, uid)
+                words = attach.asks(first)
+                if words is not None:
+                    await attach.attach(self, words, reader, writer, uid)
                 else:
                     await self.serve(behind(first, lines), lambda data: drained(writer, data))
             finally:

@@ -63,8 +63,8 @@ is "what it was told" "$(cat /tmp/out)" "42
 completed
 memory"
 is "the server" "$(systemctl is-active stepjail-mcp.service)" active
-run stepjail-agent verify /var/lib/stepjail-mcp/mcp-*.jsonl
-is "status of verify, of its transcript" $status 0
+run stepjail-agent transcripts verify /var/lib/stepjail-mcp
+is "status of verify, of its transcripts" $status 0
 is "whose it is" "$(stat -c %U "/proc/$(systemctl show --value -p MainPID stepjail-mcp.service)")" stepjail
 
 # the agent at that server, whose jails it takes: root's, but not those of the group
