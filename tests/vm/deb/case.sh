@@ -77,7 +77,7 @@ run solve root
 is "the answer" "$status $(cat /tmp/out)" "0 It is 42."
 run solve friend
 is "status of solve as one of the group" $status 125
-grep -q 'only user .* and root may attach' /tmp/err || fail "solve does not say who may attach"
+grep -q 'who listens at .* is user' /tmp/err || fail "solve does not say whose server that is"
 
 run systemctl stop stepjail-mcp.service
 run client friend
