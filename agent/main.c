@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
 #include "agent/record/record.h"
 #include "built_agent.h"
@@ -51,14 +52,10 @@ static const struct command *find(const char *name)
 static int run_command(const struct command *cmd, char *const *argv, struct stop *stop,
 		       struct err *e)
 {
-	_Alignas(16) char options[32768] = { 0 };
+	cleanup_free void *options = memory_zeroed(1, cmd->opts_bytes + 1);
 	cleanup_text struct text out = { 0 };
 	const char *operand;
 	enum opt_help help;
-
-	if (cmd->opts_bytes > sizeof(options))
-		return err_say(e, E2BIG, "%s: its options do not fit", cmd->name);
-
 	int r = options_parse(cmd, argv, options, &operand, &help, e);
 
 	if (r < 0)

@@ -17,6 +17,11 @@
 
 #define ENTER (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
+int folder_has(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
 static int check_empty(const char *path, const char *option, struct err *e)
 {
 	DIR *dir = opendir(path);
@@ -26,7 +31,7 @@ static int check_empty(const char *path, const char *option, struct err *e)
 	if (!dir)
 		return err_set(e, errno, "%s: %s", option, path);
 	while (r == 0 && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+		if (folder_has(entry))
 			r = err_say(
 				e, ENOTEMPTY,
 				"%s: %s is not empty, and no file in it would be overwritten; give a new folder",

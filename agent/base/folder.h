@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <sys/types.h>
 
 #include "agent/base/secret.h"
@@ -21,6 +22,9 @@ struct folder {
 #define FOLDER_TEMPORARY (sizeof(".stepjail-.part") + SECRET_NONCE_HEX)
 
 #define FOLDER_NONE ((struct folder){ .fd = -1 })
+
+/** folder_has() - Is that an entry but for "." and ".."? For scandir(3) */
+int folder_has(const struct dirent *entry);
 
 /**
  * folder_open() - Make it where it is missing, and open it

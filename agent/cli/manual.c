@@ -77,13 +77,6 @@ static void help_option(const struct opt *o, struct text *out)
 	wrap(out, text_string(&words), HELP_INDENT);
 }
 
-static bool few(const struct command *cmd)
-{
-	struct opt o;
-
-	return !options_row(cmd, HELP_FEW, &o);
-}
-
 static void synopsis(const struct command *cmd, struct text *out)
 {
 	text_printf(out, "stepjail-agent %s %s%s[options]\n", cmd->name,
@@ -114,18 +107,11 @@ static void help(const struct command *cmd, bool all, struct text *out)
 	}
 }
 
-static void add_exits(const struct command *cmd, const struct exit_row *exits,
-		      struct text *out)
-{
-	text_puts(out, "\nExit status:\n");
-	options_exits(cmd->exits ? cmd->exits : done, out);
-	options_exits(exits, out);
-}
-
 void options_help(const struct command *cmd, const struct exit_row *exits,
 		  enum opt_help how, struct text *out)
 {
-	bool all = how == OPT_HELP_ALL || few(cmd);
+	struct opt o;
+	bool all = how == OPT_HELP_ALL || !options_row(cmd, HELP_FEW, &o);
 
 	synopsis(cmd, out);
 	text_puts(out, "\n");
@@ -134,7 +120,9 @@ void options_help(const struct command *cmd, const struct exit_row *exits,
 	if (!all)
 		text_printf(out, "  stepjail-agent %s --help all has every option.\n",
 			    cmd->name);
-	add_exits(cmd, exits, out);
+	text_puts(out, "\nExit status:\n");
+	options_exits(cmd->exits ? cmd->exits : done, out);
+	options_exits(exits, out);
 }
 
 void options_commands(const struct command *const *cmds, struct text *out)

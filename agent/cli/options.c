@@ -124,17 +124,6 @@ static bool is_answer(const char *word)
 	       strcmp(word, "auto") == 0 || strcmp(word, "warm") == 0;
 }
 
-/* --mode of the release before this one: these two are what the agent does without it.
- * Taken for one release more; returns @took */
-static int take_mode(const char *value, int took, struct err *e)
-{
-	if (value && (strcmp(value, "codeact") == 0 || strcmp(value, "tests") == 0))
-		return took;
-	return err_say(
-		e, EINVAL,
-		"--mode: there are no modes any more: --tests FILE has tests decide, --stateless runs each step in a fresh jail");
-}
-
 /* one "--name", "--name=value" or "--name value"; returns how many arguments it took */
 static int take_option(const struct command *cmd, char *const *argv, void *into,
 		       bool *given, struct err *e)
@@ -146,8 +135,6 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 	const struct opt *o = &row;
 	size_t number = find(cmd, name, length, &row);
 
-	if (length == strlen("mode") && strncmp(name, "mode", length) == 0)
-		return take_mode(equals ? equals + 1 : argv[1], equals ? 1 : 2, e);
 	if (argv[0][1] != '-' || !options_row(cmd, number, &row))
 		return err_say(e, EINVAL,
 			       "%.80s: no such option; see stepjail-agent %s --help",

@@ -121,19 +121,15 @@ static const struct row allowed[] = {
 	{ ALL, "the same", .calls = { "recvfrom" } },
 
 	/* the broker and the jails */
-	{ CONFINE_CHILDREN, "fds for the broker", .calls = { "sendmsg" },
-	  IF(2, MSG_FASTOPEN, 0) },
-	{ CONFINE_CHILDREN | CONFINE_NAMES, "its answer; netlink's",
+	{ CONFINE_CHILDREN | CONFINE_NAMES, "the broker's answer; netlink's",
 	  .calls = { "recvmsg" } },
-	{ CONFINE_CHILDREN | CONFINE_CONNECT, "a stepjail's words; libcurl wakes itself",
-	  .calls = { "pipe2" } },
 	{ CONFINE_CHILDREN, "a stepjail's end, the client's; end one that hangs",
 	  .calls = { "wait4", "waitid", "pidfd_send_signal" } },
 
 	/* the model's server */
 	{ CONFINE_CONNECT, "libcurl wakes itself", .calls = { "socketpair" },
 	  BOTH(0, AF_UNIX, 1, TYPE_BITS, SOCK_STREAM) },
-	{ CONFINE_CONNECT, "the same", .calls = { "pipe", "eventfd2" } },
+	{ CONFINE_CONNECT, "the same", .calls = { "pipe", "pipe2", "eventfd2" } },
 	{ CONFINE_CONNECT, "TCP", .calls = { "socket" }, SOCKET(AF_INET, SOCK_STREAM, 0),
 	  OR(IPPROTO_TCP) },
 	{ CONFINE_CONNECT, "TCP", .calls = { "socket" }, SOCKET(AF_INET6, SOCK_STREAM, 0),

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/base/file.h"
+#include "agent/base/folder.h"
 #include "agent/record/inputs.h"
 #include "init/io.h"
 
@@ -127,11 +128,6 @@ static int add_folder(struct tree *t, int fd, const char *path, struct err *e)
 	return r;
 }
 
-static int is_entry(const struct dirent *entry)
-{
-	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-}
-
 static int is_module(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
@@ -159,7 +155,7 @@ int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], struct err *
 int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
 		  uint64_t *bytes, struct err *e)
 {
-	struct tree all = { .takes = is_entry, .stop = stop };
+	struct tree all = { .takes = folder_has, .stop = stop };
 	struct stat st;
 	cleanup_fd int fd = file_look_at(path, "", &st, e);
 	int r;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -99,21 +98,12 @@ static int make_file(struct download *d, struct err *e)
 	if (d->fd >= 0)
 		return 0;
 
-	int errnum = errno;
-	cleanup_text struct text above = { 0 };
-
-	text_puts(&above, d->path);
-
-	const char *folder = dirname(above.bytes);
-
-	if (errnum == EACCES && access(folder, W_OK | X_OK) == 0)
-		return err_set(
+	if (errno == EACCES)
+		return err_say(
 			e, EACCES,
-			"%s: the agent may make files only below the folder that it was started in",
+			"%s: permission denied: the agent makes files below the folder that it was started in, and with no rights of root's",
 			d->path);
-	return err_set(e, errnum, "%s%s%s", d->path,
-		       errnum == ENOENT ? ": its folder" : "",
-		       file_denied(folder, W_OK | X_OK));
+	return err_set(e, errno, "%s%s", d->path, errno == ENOENT ? ": its folder" : "");
 }
 
 static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)

@@ -3,10 +3,11 @@
  * broker.c - starts stepjail for a confined agent: see broker.h
  *
  * Theory of operation
- *   agent:  broker_start() sends a byte and an fd, and waits for the answer
- *   broker: makes a stream; clone3() with CLONE_PARENT, waits until that has executed
- *	     stepjail or failed, answers with errno, pid, a pidfd, and the stream's other
- *	     end, and closes all
+ *   agent:  broker_start() sends a byte, and waits for the answer
+ *   broker: makes a stream, and a pipe for what is said beside it; clone3() with
+ *	     CLONE_PARENT, waits until that has executed stepjail or failed, answers with
+ *	     errno, pid, the other ends of both, and a pidfd, and closes all; with
+ *	     --server the stream is that server's, and nobody writes to the pipe
  *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
  */
 #include <errno.h>
@@ -24,41 +25,36 @@
 #include <linux/sched.h>
 
 #include "agent/base/secret.h"
+#include "agent/session/attach.h"
 #include "agent/session/broker.h"
 #include "init/io.h"
 
-#define START 's' /* the request, with one fd */
-
-#define FDS_MAX 2 /* of a message: those of an answer */
+enum { STREAM, DIAG, PIDFD, FDS }; /* of an answer; a server's has the first two */
 
 struct answer {
-	int32_t errnum; /* 0, or why there is no stepjail */
-	int32_t pid;    /* to be waited for, where it is not 0 */
+	pid_t pid;    /* to be waited for, where it is more than 0 */
+	struct err e; /* why there is no stepjail */
 };
 
 union fd_room {
-	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
-	struct cmsghdr align;
+	char bytes[CMSG_SPACE(FDS * sizeof(int))];
+	struct cmsghdr head;
 };
 
-/* a message of @length bytes and @count fds; 0 or -errno */
-static int send_with(int socket, const void *bytes, size_t length, const int *fds,
-		     size_t count)
+/* with those of @fds that are there; 0 or -errno */
+static int send_answer(int socket, struct answer *answer, const int fds[FDS])
 {
-	struct iovec iov = { (void *)(uintptr_t)bytes, length };
+	size_t count = fds[STREAM] < 0 ? 0 : fds[PIDFD] < 0 ? PIDFD : FDS;
+	struct iovec iov = { answer, sizeof(*answer) };
 	union fd_room room = { { 0 } };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
+	room.head =
+		(struct cmsghdr){ CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+	memcpy(CMSG_DATA(&room.head), fds, count * sizeof(int));
 	if (count) {
 		m.msg_control = room.bytes;
 		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
-
-		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(count * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, count * sizeof(int));
 	}
 	while (sendmsg(socket, &m, MSG_NOSIGNAL) < 0)
 		if (errno != EINTR)
@@ -66,11 +62,10 @@ static int send_with(int socket, const void *bytes, size_t length, const int *fd
 	return 0;
 }
 
-/* what came: its bytes, 0 at the end, or -errno; @fds are the caller's to close */
-static ssize_t receive(int socket, void *bytes, size_t length, int fds[FDS_MAX],
-		       size_t *count)
+/* 0, or -errno; @fds are -1 where none came */
+static int take_answer(int socket, struct answer *answer, int fds[FDS])
 {
-	struct iovec iov = { bytes, length };
+	struct iovec iov = { answer, sizeof(*answer) };
 	union fd_room room = { { 0 } };
 	struct msghdr m = { .msg_iov = &iov,
 			    .msg_iovlen = 1,
@@ -78,21 +73,14 @@ static ssize_t receive(int socket, void *bytes, size_t length, int fds[FDS_MAX],
 			    .msg_controllen = sizeof(room.bytes) };
 	ssize_t n;
 
-	*count = 0;
 	do
 		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		*count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(c), *count * sizeof(int));
-	}
-	/* more fds than there is room for: those that came are still closed */
-	return m.msg_flags & (MSG_CTRUNC | MSG_TRUNC) ? -EBADMSG : n;
+	if (n != sizeof(*answer))
+		return n < 0 ? -errno : -EPIPE;
+	if (m.msg_controllen)
+		memcpy(fds, CMSG_DATA(&room.head), room.head.cmsg_len - CMSG_LEN(0));
+	return 0;
 }
 
 /* 0, or -errno of clone3(2) or the child's execve(2); @pidfd may be filled in any case */
@@ -124,35 +112,48 @@ static int start(const struct broker *b, const int fds[LAUNCH_FDS], int *pidfd,
 		       : 0;
 }
 
+/* a new stepjail, or the stream to a server's: fds that are the agent's */
+static int open_stream(const struct broker *b, int fds[FDS], pid_t *pid, struct err *e)
+{
+	cleanup_fd int said = -1;
+	cleanup_fd int theirs = -1;
+	int both[2], diag[2];
+
+	if (pipe2(diag, O_CLOEXEC) < 0)
+		return err_set(e, errno, "pipe");
+	fds[DIAG] = diag[0];
+	said = diag[1];
+	if (b->server)
+		return fds[STREAM] = attach_open(b->server, b->args->list + 2, e);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
+		return err_set(e, errno, "socketpair");
+	fds[STREAM] = both[0];
+	theirs = both[1];
+
+	int r = start(b, (const int[]){ theirs, said, said }, &fds[PIDFD], pid);
+
+	return r < 0 ? err_set(e, -r, "cannot start %s", b->path) : 0;
+}
+
 /* one request; false at the end of all */
 static bool serve_one(const struct broker *b, int socket)
 {
-	int came[FDS_MAX] = { -1, -1 }, both[2] = { -1, -1 };
+	int fds[FDS] = { -1, -1, -1 };
 	struct answer answer = { 0 };
-	cleanup_fd int pidfd = -1;
-	size_t count;
-	pid_t pid = 0;
-	unsigned char what = 0;
-	ssize_t n = receive(socket, &what, sizeof(what), came, &count);
-	int r = -EBADMSG;
-	bool sent;
+	char byte;
 
-	if (n == sizeof(what) && what == START && count == 1)
-		r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0 ||
-				    fcntl(both[0], F_SETFL, O_NONBLOCK) < 0
-			    ? -errno
-			    : 0;
-	if (r == 0)
-		r = start(b, (const int[]){ both[1], came[0], came[0] }, &pidfd, &pid);
-	for (size_t i = 0; i < count; i++)
-		(void)close(came[i]);
-	io_close_fd(&both[1]);
-	answer = (struct answer){ -r, pid > 0 ? pid : 0 };
-	sent = (n > 0 || n == -EBADMSG) &&
-	       send_with(socket, &answer, sizeof(answer), (const int[]){ pidfd, both[0] },
-			 pidfd < 0 ? 0 : 2) == 0;
-	io_close_fd(&both[0]);
-	return sent;
+	if (io_read_all(socket, &byte, 1) != 1)
+		return false;
+	(void)open_stream(b, fds, &answer.pid, &answer.e);
+
+	for (int i = STREAM; i <= DIAG; i++)
+		(void)fcntl(fds[i], F_SETFL, O_NONBLOCK);
+
+	int r = send_answer(socket, &answer, fds);
+
+	for (int i = 0; i < FDS; i++)
+		io_close_fd(&fds[i]);
+	return r == 0;
 }
 
 /* nothing of the agent's but what it executes, and with what */
@@ -206,29 +207,26 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 	return 0;
 }
 
-int broker_start(const struct broker *b, int beside, int *stream, struct child *c,
+int broker_start(const struct broker *b, int *stream, int *diag, struct child *c,
 		 struct err *e)
 {
-	const unsigned char what = START;
 	struct answer answer = { 0 };
-	int came[FDS_MAX] = { -1, -1 };
-	size_t count;
-	int r = send_with(b->socket, &what, sizeof(what), &beside, 1);
+	int fds[FDS] = { -1, -1, -1 };
+	int r = send(b->socket, "s", 1, MSG_NOSIGNAL) < 0
+			? -errno
+			: take_answer(b->socket, &answer, fds);
 
-	*stream = -1;
-
-	ssize_t n = r < 0 ? r : receive(b->socket, &answer, sizeof(answer), came, &count);
-
-	if (n != sizeof(answer))
-		return err_set(e, n < 0 ? (int)-n : EPIPE,
-			       "the process that starts stepjail has ended");
-	*c = (struct child){ answer.pid, came[0] };
-	*stream = came[1];
-	if (!answer.errnum && c->pidfd >= 0)
+	if (r < 0)
+		return err_set(e, -r, "the process that starts stepjail has ended");
+	*stream = fds[STREAM];
+	*diag = fds[DIAG];
+	*c = (struct child){ answer.pid, fds[PIDFD] };
+	if (!answer.e.errnum && *stream >= 0)
 		return 0;
 	io_close_fd(stream);
 	(void)launch_end(c, 0);
-	return err_set(e, answer.errnum, "cannot start %s", b->path);
+	*e = answer.e;
+	return answer.e.errnum ? -answer.e.errnum : err_set(e, EMFILE, "the stream");
 }
 
 void broker_close(struct broker *b)

@@ -5,8 +5,8 @@
  *
  * A confined agent can make no process, and what it made would be confined as it is,
  * which no stepjail could make a jail in. So before it is confined it forks this one,
- * whose program and command line are fixed there and then. A request is one byte and an
- * fd; no path, no argument and no number of the agent's is ever taken. The stream to a
+ * whose program and command line are fixed there and then. A request is one byte; no
+ * path, no argument and no number of the agent's is ever taken. The stream to a
  * stepjail is made here: that is one more call that the confined agent need not make. A
  * folder that was made for files of the agent, which it may not remove itself, goes with
  * this process if nothing was put into it.
@@ -22,6 +22,7 @@ struct broker {
 	pid_t pid; /* 0 for none */
 	int socket;
 	const char *path; /* what it executes */
+	const char *server; /* in its place, the socket of a stepjail-mcp; or NULL */
 	const char *tidy; /* a folder that it removes at its end, if empty; or NULL */
 	const struct launch_args *args; /* with what; looked at by the broker alone */
 	const struct stop *stop;
@@ -43,15 +44,15 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 		const struct stop *stop, struct err *e);
 
 /**
- * broker_start() - Have a stepjail started
- * @beside:	Becomes its fds 1 and 2; stays open here. Its fd 0 is a new stream
- * @stream:	Gets our end of that, which does not block; -1 on failure
- * @c:		Its @pid is 0 on failure
+ * broker_start() - Have a stepjail started, or be attached to one of a server's
+ * @stream:	Gets our end of its fd 0, which does not block; -1 on failure
+ * @diag:	Gets that of its fds 1 and 2, which does not block; or -1
+ * @c:		Its @pid is 0 on failure, and where it is a server's
  *
- * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2); -EPIPE where
- * the broker is gone
+ * Return: 0, or -errno of fork(2), pidfd_open(2), the child's execve(2) or connect(2);
+ * -EPERM with a server's words; -EPIPE where the broker is gone
  */
-int broker_start(const struct broker *b, int beside, int *stream, struct child *c,
+int broker_start(const struct broker *b, int *stream, int *diag, struct child *c,
 		 struct err *e);
 
 /** broker_close() - End it; what it started goes on. Safe on BROKER_NONE */

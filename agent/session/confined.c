@@ -28,10 +28,9 @@ int confined_serve(struct confined *c, struct session_plan *plan, const struct s
 	if (plan->output_limit)
 		launch_add(&a, "--output-limit=%s", plan->output_limit);
 	launch_add_passed(&a, &jail->pass);
-	for (size_t i = 0; i < binds->count; i++) {
-		launch_add(&a, "--bind");
-		launch_add(&a, "%s", binds->list[i]);
-	}
+	for (size_t i = 0; i < binds->count; i++)
+		launch_add(&a, "--bind=%s", binds->list[i]);
+	c->broker.server = jail->server;
 	return broker_open(&c->broker, text_string(&binds->stepjail), &a, stop, e);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/base/file.h"
+#include "agent/base/folder.h"
 #include "agent/base/path.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
@@ -34,16 +35,11 @@ static int check_name(const struct input_file *f, struct err *e)
 	return 0;
 }
 
-static int is_entry(const struct dirent *d)
-{
-	return strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
-}
-
 /* the names that are in it, in order, as far as the head has room */
 static int list_folder(int fd, struct input_file *f, struct err *e)
 {
 	struct dirent **entries = NULL;
-	int count = scandirat(fd, ".", &entries, is_entry, alphasort);
+	int count = scandirat(fd, ".", &entries, folder_has, alphasort);
 
 	if (count < 0)
 		return err_set(e, errno, "--file: %s", f->path);
@@ -116,20 +112,20 @@ int input_file_look(const char *path, struct input_file *f, struct err *e)
 
 /* ---- of a pipe */
 
-/* the number behind /dev/fd/ and its like, or -1 */
+/* the number behind /dev/fd/, or -1 */
 static int fd_of(const char *path)
 {
-	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	static const char folder[] = "/dev/fd/";
+	size_t n = sizeof(folder) - 1;
 	uint64_t number;
 
 	if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0)
 		return STDIN_FILENO;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (strncmp(path, folders[i], strlen(folders[i])) == 0 &&
-		    units_parse_count(path + strlen(folders[i]), &number) == 0 &&
-		    number < 1 << 20)
-			return (int)number;
-	return -1;
+	return strncmp(path, folder, n) == 0 &&
+			       units_parse_count(path + n, &number) == 0 &&
+			       number < 1 << 20
+		       ? (int)number
+		       : -1;
 }
 
 bool input_file_is_stream(const char *path, char *name)

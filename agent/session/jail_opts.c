@@ -57,8 +57,11 @@ const struct opt host_opts[] = {
 	PASS("policy", "FILE", JAIL,
 	     "Read more options for every jail from this file: see stepjail(1)."),
 	{ "stepjail", "PATH", NULL,
-	  "The stepjail to start; without this, the one beside this program, else the one in PATH.",
+	  "The stepjail to start; without this, the one beside this program.",
 	  ROW(JAIL, TEXT, stepjail) },
+	{ "server", "PATH", NULL,
+	  "Have sessions of the stepjail-mcp that listens on this unix socket (its --listen), whose Python is warm from one run to the next. It opens what --file and --rootfs name.",
+	  ROW(JAIL, TEXT, server) },
 	{ .name = NULL },
 };
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -47,52 +48,27 @@ void launch_args_free(struct launch_args *a)
 	*a = (struct launch_args){ .count = 0 };
 }
 
-/* an empty or relative folder of PATH would let the current folder choose the jail */
-static bool is_in(const char *folder, size_t length, struct text *path)
-{
-	text_clear(path);
-	text_printf(path, "%.*s/stepjail", (int)length, folder);
-	return folder[0] == '/' && access(text_string(path), X_OK) == 0;
-}
-
 int launch_find(const char *given, struct text *path, struct err *e)
 {
-	const char *list = getenv("PATH");
-	char self[4096];
+	char self[PATH_MAX] = "";
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *slash = n > 0 ? strrchr(self, '/') : NULL;
 
-	if (given) {
+	if (given)
 		text_puts(path, given);
-		return access(given, X_OK) < 0
-			       ? err_set(e, errno, "--stepjail: %s", given)
-			       : 0;
-	}
-	self[n > 0 ? n : 0] = '\0';
-
-	const char *slash = strrchr(self, '/');
-
-	if (slash && is_in(self, (size_t)(slash - self), path))
-		return 0;
-	while (list && *list) {
-		size_t length = strcspn(list, ":");
-
-		if (is_in(list, length, path))
-			return 0;
-		list += length + (list[length] ? 1 : 0);
-	}
-	return err_say(
-		e, ENOENT,
-		"stepjail is neither beside this program nor in PATH; give its path with --stepjail");
+	else if (slash)
+		text_printf(path, "%.*s/stepjail", (int)(slash - self), self);
+	return access(text_string(path), X_OK) < 0
+		       ? err_set(e, errno, "%s: give the program by --stepjail",
+				 text_string(path))
+		       : 0;
 }
 
 /* one line of code for each thing the child must not inherit */
 void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS],
 		   const struct stop *stop, pid_t parent, int status_fd)
 {
-	/* by which stepjail finds the user's file of defaults, and nothing else */
-	static const char *const names[] = { "HOME", "XDG_CONFIG_HOME" };
-	char *environment[COUNT(names) + 1] = { NULL };
-	size_t kept = 0;
+	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
 	int high[LAUNCH_FDS];
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
@@ -112,13 +88,11 @@ void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS
 			goto fail;
 	if (close_range(LAUNCH_FDS, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		goto fail;
-	for (char **word = environ; *word; word++)
-		for (size_t i = 0; i < COUNT(names); i++)
-			if (kept < COUNT(names) &&
-			    strncmp(*word, names[i], strlen(names[i])) == 0 &&
-			    (*word)[strlen(names[i])] == '=')
-				environment[kept++] = *word;
-	(void)execve(path, argv, environment);
+	/* by these stepjail finds the user's file of defaults; it gets nothing else */
+	if (clearenv() != 0 || (home && setenv("HOME", home, 1) < 0) ||
+	    (config && setenv("XDG_CONFIG_HOME", config, 1) < 0))
+		goto fail;
+	(void)execv(path, argv);
 fail:;
 	int errnum = errno;
 

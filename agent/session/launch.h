@@ -39,11 +39,11 @@ void launch_args_free(struct launch_args *a);
 #define cleanup_args __attribute__((cleanup(launch_args_free)))
 
 /**
- * launch_find() - Where stepjail is: --stepjail, else beside this program, else in PATH
+ * launch_find() - Where stepjail is: --stepjail, else beside this program
  * @given:	From the option, or NULL
  * @path:	Gets the path
  *
- * Return: 0, or -ENOENT with a line that says where it was looked for
+ * Return: 0, or -errno of access(2) with a line that says where it was looked for
  */
 int launch_find(const char *given, struct text *path, struct err *e);
 

@@ -41,11 +41,10 @@ static bool read_ending(const cJSON *root, struct verdict_facts *facts)
 /* a count of the kernel's; 0 where there is none, as for null */
 static uint64_t number(const cJSON *object, const char *name, uint64_t most)
 {
-	const cJSON *item = json_get(object, name);
+	uint64_t n = 0;
 
-	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0))
-		return 0;
-	return item->valuedouble >= (double)most ? most : (uint64_t)item->valuedouble;
+	(void)json_count(object, name, &n);
+	return n < most ? n : most;
 }
 
 static void take_words(const char *from, char *words, size_t size)

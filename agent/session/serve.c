@@ -10,7 +10,6 @@
  *   read cannot hold us up.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -35,16 +34,7 @@ void serve_init(struct serve *v, struct stop *stop)
 
 int serve_start(struct serve *v, const struct broker *broker, struct err *e)
 {
-	cleanup_fd int diag_write = -1;
-	int both[2];
-
-	if (pipe2(both, O_CLOEXEC) < 0)
-		return err_set(e, errno, "pipe");
-	v->diag_fd = both[0];
-	diag_write = both[1];
-	if (fcntl(v->diag_fd, F_SETFL, O_NONBLOCK) < 0)
-		return err_set(e, errno, "pipe");
-	return broker_start(broker, diag_write, &v->socket, &v->child, e);
+	return broker_start(broker, &v->socket, &v->diag_fd, &v->child, e);
 }
 
 void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,

@@ -195,7 +195,7 @@ int session_renew(struct session *s, struct err *e)
 	if (s->open)
 		session_send(s, WIRE_CLOSE, NULL, 0);
 	s->open = false;
-	if (s->serve.child.pid <= 0)
+	if (s->serve.socket < 0)
 		r = serve_start(&s->serve, s->plan->broker, e);
 	if (r < 0)
 		serve_end(&s->serve, 0);

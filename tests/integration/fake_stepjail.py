@@ -29,18 +29,13 @@ def log_what_was_inherited(argv):
 
 
 def parse(argv):
-    options, binds, at = {}, {}, 2
-    while at < len(argv):
-        if "=" in argv[at]:
-            name, _, value = argv[at][2:].partition("=")
-            options[name] = value
-            at += 1
-            continue
-        if argv[at] == "--bind":
-            source, _, target = argv[at + 1].rpartition(":")
+    options, binds = {}, {}
+    for word in argv[2:]:
+        name, _, value = word.removeprefix("--").partition("=")
+        options[name] = value
+        if name == "bind":
+            source, _, target = value.rpartition(":")
             binds[target] = os.path.abspath(source)
-        options[argv[at][2:]] = argv[at + 1]
-        at += 2
     return options, binds
 
 

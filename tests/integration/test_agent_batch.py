@@ -95,7 +95,7 @@ class Results(BatchCase):
         self.assertIn("3/3 ", err)
         self.assertIn("3 tasks: 3 with exit status 0, 0 with another, 0 not done", err)
         serves = [line["argv"] for line in self.log() if "serve" in line["argv"]]
-        self.assertEqual(sum("--bind" in argv for argv in serves), 1)
+        self.assertEqual(sum(any(word.startswith("--bind=") for word in argv) for argv in serves), 1)
 
     def test_some(self):
         with MockModel([{"say": "One."}, {"status": 401, "error": {"message": "no"}}, {"say": "Three."}]) as mock:

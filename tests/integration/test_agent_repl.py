@@ -203,7 +203,7 @@ class Script(AgentCase):
             script = "open('a', 'w').write('bytes')\nopen('empty', 'w').close()\n"
             out, err = self.repl(script + f":get a below/a\n:get empty\n:get a {elsewhere}/a\n",
                                  status=1)
-            self.assertIn(f"{elsewhere}/a: the agent may make files only below the folder", err)
+            self.assertIn(f"{elsewhere}/a: permission denied: the agent makes files below the folder", err)
             self.assertEqual(os.listdir(elsewhere), [])
         with open(self.path("below/a")) as a, open(self.path("empty")) as empty:
             self.assertEqual((a.read(), empty.read()), ("bytes", ""))

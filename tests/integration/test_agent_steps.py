@@ -259,7 +259,7 @@ class Steps(AgentCase):
                          {"0", "1", "2"})
         line = " ".join(start["argv"])
         self.assertIn("serve --rootfs=core --wall-time=60000ms --grace=2000ms --memory=64M "
-                      f"--allow-missing=cgroup --bind {CSV}:/work/in/penguins.csv", line)
+                      f"--allow-missing=cgroup --bind={CSV}:/work/in/penguins.csv", line)
 
 
 if __name__ == "__main__":

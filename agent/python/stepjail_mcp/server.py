@@ -11,7 +11,7 @@ import sys
 import threading
 
 import stepjail
-from stepjail_mcp import record, tokens
+from stepjail_mcp import attach, record, tokens
 from stepjail_mcp.client import GRACE, INVALID, Client, Problem, failure
 from stepjail_mcp.http_server import HttpServer
 
@@ -42,6 +42,7 @@ class Server:
         self.options = options
         self.jails = stepjail.AsyncStepjail(options.stepjail, **jail_options)
         self.clients, self.sessions, self.web = set(), set(), None
+        self.processes = attach.Processes(options.stepjail)
         self.recorder = record.Recorder(transcripts(options.transcripts), jail_options)
 
     async def serve(self, lines, write):
@@ -80,6 +81,7 @@ class Server:
         if closing:
             await asyncio.wait(closing, timeout=2 * GRACE)
         await self.jails.close()  # which ends whatever is left
+        await self.processes.close()
         await asyncio.gather(*closing, return_exceptions=True)
 
     async def http(self, address, port, path):
@@ -111,7 +113,13 @@ class Server:
                     say(f"a client of user {uid} (process {pid}) was turned away: only user {os.geteuid()} and "
                         "root may connect")
                     return
-                await self.serve(stream_lines(reader), lambda data: drained(writer, data))
+                lines = stream_lines(reader)
+                first = await anext(lines, b"")
+                words = attach.asks(first)
+                if words is not None:
+                    await attach.attach(self, words, reader, writer, uid)
+                else:
+                    await self.serve(behind(first, lines), lambda data: drained(writer, data))
             finally:
                 writer.close()
 
@@ -159,6 +167,12 @@ def bound(path):
     finally:
         os.umask(before)
     return listener
+
+
+async def behind(first, lines):
+    yield first
+    async for line in lines:
+        yield line
 
 
 async def drained(writer, data):

@@ -56,8 +56,6 @@ XDG_STATE_HOME, HOME
   Where transcripts and the history of lines are.
 TMPDIR
   Where the bytes of a --file that is a pipe are kept, in a file without a name.
-PATH
-  Where stepjail is looked for, if it is not beside stepjail-agent.
 NO_COLOR, TERM
   There is no colour where NO_COLOR is set, or TERM is dumb.
 No variable is passed on to a jail.

@@ -63,7 +63,22 @@ is "what it was told" "$(cat /tmp/out)" "42
 completed
 memory"
 is "the server" "$(systemctl is-active stepjail-mcp.service)" active
+run stepjail-agent transcripts verify /var/lib/stepjail-mcp
+is "status of verify, of its transcripts" $status 0
 is "whose it is" "$(stat -c %U "/proc/$(systemctl show --value -p MainPID stepjail-mcp.service)")" stepjail
+
+# the agent at that server, whose jails it takes: root's, but not those of the group
+solve()
+{
+	setpriv --reuid "$1" --regid "$1" --init-groups env HOME=/tmp stepjail-agent solve --transcript none \
+		--server /run/stepjail-mcp.socket --model scripted:/case/answer.turns "What is 6 times 7?"
+}
+run solve root
+is "the answer" "$status $(cat /tmp/out)" "0 It is 42."
+run solve friend
+is "status of solve as one of the group" $status 125
+grep -q 'who listens at .* is user' /tmp/err || fail "solve does not say whose server that is"
+
 run systemctl stop stepjail-mcp.service
 run client friend
 is "status of a client after a stop" $status 0
