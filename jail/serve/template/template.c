@@ -175,7 +175,7 @@ static int request(const struct template *t, const struct jail *j, const struct 
 		if (c->sources->bind[i].mapped)
 			fds[count++] = c->sources->bind[i].tree;
 	r = fd_passing_send(t->channel, &q, sizeof(q), fds, count);
-	return r < 0 ? fd_passing_failed(-r, "template: send a request", e) : 0;
+	return r < 0 ? fd_passing_failed(-r, "template: open fewer at once", e) : 0;
 }
 
 int template_ask(struct template *t, struct jail *j, struct parts *parts, struct err *e)
