@@ -56,7 +56,7 @@ async def entry(sandbox, path):
     try:
         found = await listed(sandbox, posixpath.dirname(path) or ".")
     except Refused as problem:
-        if "Not a directory" not in str(problem):
+        if problem.status != 404 and "Not a directory" not in str(problem):
             raise
         found = []
     for one in found:

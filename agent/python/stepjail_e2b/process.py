@@ -60,7 +60,8 @@ def end(result):
         status = int(result.text[:12])
         said = f"exit status {status}" if status >= 0 else f"signal {-status}"
         return {"exitCode": status, "exited": status >= 0, "status": said, **({"error": said} if status else {})}
-    said = (result.error or "").rstrip("\n").rpartition("\n")[2] or f"its step ended with {result.verdict}"
+    ended = "it was ended from outside" if result.verdict == "cancelled" else f"its step ended with {result.verdict}"
+    said = (result.error or "").rstrip("\n").rpartition("\n")[2] or ended
     return {"exitCode": -1, "exited": False, "status": said, "error": said}
 
 

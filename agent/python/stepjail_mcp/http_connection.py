@@ -46,7 +46,8 @@ class Head(http.server.BaseHTTPRequestHandler):
             raise Refused(400, "the head of the request has control characters")
         if not self.parse_request():
             raise Refused(*(self.wrong or (400, "the head of the request cannot be parsed")))
-        if not all(isinstance(one, OF_BODIES) for one in self.headers.defects) or any(len(self.headers.get_all(name, [])) > 1 for name in ONCE):
+        if not all(isinstance(one, OF_BODIES) for one in self.headers.defects) or \
+                any(len(self.headers.get_all(name, [])) > 1 for name in ONCE):
             raise Refused(400, "the head of the request has a header twice, or a line that is no header")
 
     def send_error(self, code, message=None, explain=None):
