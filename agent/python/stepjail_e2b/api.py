@@ -14,8 +14,7 @@ LIMIT = 100             # sandboxes of a list's page
 REFUSED = {             # members of a sandbox that is asked for, and why there is none
     "mcp": "there is no MCP gateway in a jail", "volumeMounts": "there are no volumes",
     "autoPause": "a sandbox cannot be paused", "autoResume": "a sandbox cannot be paused",
-    "allow_internet_access": "a jail has no network", "network": "a jail has no network",
-    "iam": "a jail has no identity tokens"}
+    "network": "a jail has no network, and so no rules for it", "iam": "a jail has no identity tokens"}
 
 
 def utc(seconds):

@@ -10,6 +10,7 @@ Theory of operation
     What is refused is said in the form that the SDKs show to their users: JSON, Connect's errors, or, for code
     and contexts, the reason of HTTP's status line.
 """
+import asyncio
 import re
 
 import stepjail
@@ -57,6 +58,9 @@ class E2bServer(Listener):
 
     def expire(self):
         pass
+
+    async def close(self):
+        await asyncio.gather(*(mine.close() for mine in self.mine.values()))
 
     def of_key(self, owner):
         if owner not in self.mine:

@@ -35,6 +35,9 @@ class Listener:
         async with server:
             await server.serve_forever()
 
+    async def close(self):
+        """What is to be done when the server ends, but for its clients and its jails."""
+
     async def connected(self, reader, writer):
         connection = Connection(reader, writer)
         if len(self.waiting) + self.busy.total() >= CONNECTIONS_MAX and self.waiting:

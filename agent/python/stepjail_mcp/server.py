@@ -77,6 +77,7 @@ class Server:
 
     async def close(self):
         closing = [asyncio.create_task(client.close()) for client in self.clients]
+        closing += [asyncio.create_task(self.web.close())] if self.web else []
         if closing:
             await asyncio.wait(closing, timeout=2 * GRACE)
         await self.jails.close()  # which ends whatever is left
