@@ -34,7 +34,7 @@ await show('info', async () => {
 const heard = []
 await show('stdout', () => run("import sys\nx = 41\nprint('hello')\nprint('oh', file=sys.stderr)\nx + 1",
 	{ onStdout: one => heard.push(one.line), onResult: one => heard.push(one.text) }))
-await show('heard', () => heard.join('|'))
+await show('heard', () => heard.join(''))
 await show('error', () => run('1 / 0'))
 await show('syntax', () => run('x = ('))
 await show('envs', () => run("import os; [os.environ.get(name) for name in ('ONE', 'TWO')]", { envs: { TWO: '2' } }))
@@ -46,6 +46,8 @@ await show('png', async () => {
 })
 await show('refused', () => run("import os; os.system('id')"))
 await show('language', () => sandbox.runCode('1', { language: 'r' }))
+await show('timeout', () => sandbox.runCode('while True: pass', { timeoutMs: 500 }))
+await show('goes on', () => run('x'))
 
 // contexts
 const context = await sandbox.createCodeContext({ cwd: '/home/user' })
@@ -111,8 +113,9 @@ await show('listed', async () => {
 	const found = await Sandbox.list({ query: { metadata: { user: 'a b' } } }).nextItems()
 	return [found.length, (await Plain.list({ limit: 1 }).nextItems()).length, await plain.files.exists('.')]
 })
-await show('killed', async () => [await sandbox.kill(), await sandbox.kill(), await sandbox.isRunning(),
-	await plain.kill()])
+await show('ended', () => sandbox.runCode("print('runs', flush=True)\nwhile True: pass",
+	{ onStdout: () => { sandbox.kill() } }))
+await show('killed', async () => [await sandbox.kill(), await sandbox.isRunning(), await plain.kill()])
 await show('after', () => sandbox.runCode('1'))
 await show('unknown', () => Sandbox.connect('inothing'))
 await show('key', () => Sandbox.create({ apiKey: 'e2b_' + '0'.repeat(40) }))

@@ -49,9 +49,10 @@ class E2b(unittest.TestCase):
         came = self.client("--rootfs", "data")
         self.assertEqual((came["running"], came["info"]), (True, {"state": "running", "metadata": {"user": "a b"},
                                                                   "same": True}))
-        self.assertEqual(came["stdout"], {"results": [{"text": "42"}], "text": "42", "count": 1,
-                                          "logs": {"stdout": ["hello\n"], "stderr": ["oh\n"]}})
-        self.assertEqual(came["heard"], "hello\n|42")
+        logs = {name: "".join(pieces) for name, pieces in came["stdout"].pop("logs").items()}
+        self.assertEqual(came["stdout"], {"results": [{"text": "42"}], "text": "42", "count": 1})
+        self.assertEqual(logs, {"stdout": "hello\n", "stderr": "oh\n"})
+        self.assertEqual(came["heard"], "hello\n42")
         error = came["error"]["error"]
         self.assertEqual((error["name"], error["value"]), ("ZeroDivisionError", "division by zero"))
         self.assertIn("Traceback", error["traceback"])
@@ -61,6 +62,9 @@ class E2b(unittest.TestCase):
         self.assertEqual(came["png"], [{"formats": ["svg", "png"], "png": "PNG"}])
         self.assertIn("execve", came["refused"]["logs"]["stderr"][0])
         self.raised(came["language"], "SandboxError", "a jail runs Python")
+
+        self.raised(came["timeout"], "TimeoutError", "Execution timed out")
+        self.assertEqual(came["goes on"]["text"], "41")
 
         self.assertEqual(came["contexts"], [["python", "/home/user"]] * 2)
         self.assertEqual(came["apart"]["error"]["name"], "NameError")
@@ -88,7 +92,8 @@ class E2b(unittest.TestCase):
         self.raised(came["template"], "SandboxError", "there is no template")
 
         self.assertEqual((came["connected"], came["listed"]), ("41", [1, 1, True]))
-        self.assertEqual(came["killed"], [True, False, False, True])
+        self.raised(came["ended"], "TimeoutError", "The sandbox was killed while the request was in progress")
+        self.assertEqual(came["killed"], [False, False, True])
         self.raised(came["after"], "TimeoutError", "it has ended")
         self.raised(came["unknown"], "SandboxNotFoundError", "not found")
         self.raised(came["key"], "AuthenticationError", "E2B_API_KEY")

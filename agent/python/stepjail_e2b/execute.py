@@ -126,6 +126,7 @@ async def execute(request, sandbox):
         except stepjail.Error as problem:
             said.line(type="error", name=type(problem).__name__, value=str(problem), traceback=str(problem))
             await request.mine.failed(sandbox, problem)
+        stream.broken = sandbox.number not in request.mine.handles
 
     await stream.serve(step())
 

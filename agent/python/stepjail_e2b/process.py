@@ -90,12 +90,14 @@ async def start(request, sandbox, body, tell):
         async with asyncio.timeout(limit):
             result = await sandbox.run(process.branch, code, lambda name, data: tell(
                 {"event": {"data": {name: base64.b64encode(data).decode()}}}))
+        if sandbox.number not in request.mine.handles:
+            raise stepjail.Closed("the sandbox has ended")
         tell({"event": {"end": end(result)}})
     except TimeoutError:
         raise Failed(408, f"the program ran for longer than {limit:g} s") from None
     except stepjail.Error as problem:
         await request.mine.failed(sandbox, problem)
-        raise Failed(409, str(problem)) from None
+        raise Failed(409 if sandbox.number in request.mine.handles else 502, str(problem)) from None
     finally:
         del sandbox.processes[process.number]
         if process.branch:

@@ -73,6 +73,7 @@ class Stream:
         self.connection, self.kind, self.alive = request.connection, kind, alive
         self.chunked = request.head.request_version >= "HTTP/1.1"
         self.queue = asyncio.Queue()
+        self.broken = False  # by this the SDKs know that a sandbox has ended: the connection ends before the answer
 
     def tell(self, data):
         """A piece, soon. They are few: the output of a step has its limit."""
@@ -112,5 +113,7 @@ class Stream:
             await asyncio.gather(*others, return_exceptions=True)
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        if self.chunked:
+        if self.broken:
+            self.connection.keep = False
+        elif self.chunked:
             await self.connection.write(b"0\r\n\r\n")
