@@ -189,6 +189,23 @@ class Execute(Scene):
         self.assertEqual(self.ask(sandbox, "POST", "/contexts", {}).status, 429)
         self.assertEqual(self.ask(sandbox, "POST", "/contexts", {"cwd": "nowhere"}).status, 429)
 
+    def test_what_runs_side_by_side(self):
+        """Contexts do, and files can be written meanwhile; steps of one context wait for each other."""
+        sandbox = self.create()
+        number = self.ask(sandbox, "POST", "/contexts", {}).json()["id"]
+        wait = "import os, time\nprint(1, flush=True)\nwhile not os.path.exists('{}'): time.sleep(0.01)\nx = 1"
+        first = self.send("POST", "/execute", {"code": wait.format("b")}, self.of(sandbox))
+        first.readline()
+        behind = self.send("POST", "/execute", {"code": "x"}, self.of(sandbox))
+        other = self.send("POST", "/execute", {"code": wait.format("a") + "\nopen('b', 'w').close()",
+                                               "context_id": number}, self.of(sandbox))
+        other.readline()
+        done = self.ask(sandbox, "POST", "/files?path=a", b"", **{"Content-Type": "application/octet-stream"})
+        self.assertEqual(done.status, 200)
+        for response in (first, other):
+            self.assertIn(b"number_of_executions", response.read())
+        self.assertIn(b'"text": "1"', behind.read())
+
     def test_a_client_that_goes_interrupts_its_step(self):
         sandbox = self.create()
         running = self.send("POST", "/execute", {"code": "x = 5\nprint(1, flush=True)\nwhile True: pass"},

@@ -80,6 +80,7 @@ class Refused(Hostile):
                                      ("POST", "/filesystem.Filesystem/Format", 404), ("GET", "/%ff", 400),
                                      ("GET", "/v2/sandboxes?" + "a=b&" * 100, 400),
                                      ("GET", "/v2/sandboxes?limit=0", 400), ("GET", "/v2/sandboxes?nextToken=x", 400),
+                                     ("GET", "/v2/sandboxes?metadata=" + "a%3Db%26" * 300, 400),
                                      ("GET", "/v2/sandboxes?limit=1e9", 400),
                                      ("GET", "/sandboxes/..%2F..", 501), ("GET", "/sandboxes/a/b/c", 501)):
             done = Answer(self.send(method, path, None, {"X-API-Key": KEYS[0], **self.of(self.sandbox)}))

@@ -93,12 +93,12 @@ async def kill(request, mine, number):
 
 async def listing(request, mine):
     query = request.query
-    wanted = {urllib.parse.unquote(name): urllib.parse.unquote(value) for name, value in
-              urllib.parse.parse_qsl(query.get("metadata", ""), keep_blank_values=True, max_num_fields=256)}
     try:
+        wanted = {urllib.parse.unquote(name): urllib.parse.unquote(value) for name, value in
+                  urllib.parse.parse_qsl(query.get("metadata", ""), keep_blank_values=True, max_num_fields=256)}
         limit, begin = int(query.get("limit", LIMIT)), int(query.get("nextToken", 0))
     except ValueError:
-        raise Refused(400, "limit or nextToken is no number") from None
+        raise Refused(400, "limit or nextToken is no number, or metadata has more than 256 parts") from None
     chosen = [one for one in mine.handles.values() if wanted.items() <= one.metadata.items() and
               "running" in query.get("state", "running").split(",") and
               query.get("template", one.template) == one.template]

@@ -12,6 +12,7 @@ Theory of operation
 """
 import asyncio
 import re
+import traceback
 
 import stepjail
 from stepjail_e2b import api, connect, execute, files, filesystem, process
@@ -91,8 +92,13 @@ class E2bServer(Listener):
             await request.read()
             try:
                 await handler(request, subject, *parts)
+            except Refused:
+                raise
             except stepjail.Error as problem:
                 await self.failed(request, subject, problem)
+            except Exception as problem:  # a mistake of ours: the others go on
+                traceback.print_exc()
+                raise Refused(500, f"{type(problem).__name__}: {problem}"[:300]) from None
 
     def sandbox(self, request):
         """Of a request's head, which must have the sandbox's token."""
