@@ -130,10 +130,10 @@ class Bounds(Web):
     program = (sys.executable, "-c", f"""if True:
         import runpy, sys
         sys.path.insert(0, {FOLDER!r})
-        from stepjail_mcp import http_connection, http_server
+        from stepjail_mcp import http_connection, http_listener, http_server
         http_connection.DEADLINE = 0.5
         http_server.SESSIONS_MAX = 2
-        http_server.CONNECTIONS_MAX = 3
+        http_listener.CONNECTIONS_MAX = 3
         runpy.run_path({MCP!r}, run_name="__main__")""")
 
     def held(self, client):

@@ -8,6 +8,7 @@ Theory of operation
     task of one event loop; a request that is cancelled interrupts its step. A session (sessions.py) is a
     jail with variables and files; a model knows it by a handle that nobody can guess. Sessions end with the
     connection that opened them, and when nobody has used them for --idle.
+    stepjail_e2b serves clients of another kind with the same sessions.
 
     Both eras of the protocol are spoken on the same connection. A request whose _meta names a protocol
     version is of 2026-07-28, where each request stands alone; one without is of 2025-11-25 or before.

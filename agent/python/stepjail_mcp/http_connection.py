@@ -2,6 +2,7 @@
 """http_connection.py - a connection of HTTP: requests in, answers and streams of events out; see http_server.py"""
 import asyncio
 import contextlib
+import email.errors
 import email.utils
 import http
 import http.server
@@ -14,7 +15,11 @@ BODY_MAX = 16 << 20     # bytes of a message
 DEADLINE = 30           # seconds for a head, for a body, and for taking what is sent
 IDLE = 120              # seconds that a connection waits for a request
 ONCE = ("Host", "Origin", "Authorization", "Content-Length", "Content-Type", "Mcp-Session-Id",
-        "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name")
+        "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-API-Key", "X-Access-Token", "E2b-Sandbox-Id",
+        "E2B-Traffic-Access-Token")
+# what the parser of mail misses of a form, whose body it does not get
+OF_BODIES = (email.errors.NoBoundaryInMultipartDefect, email.errors.StartBoundaryNotFoundDefect,
+             email.errors.MultipartInvariantViolationDefect)
 
 
 def packed(message):
@@ -41,7 +46,8 @@ class Head(http.server.BaseHTTPRequestHandler):
             raise Refused(400, "the head of the request has control characters")
         if not self.parse_request():
             raise Refused(*(self.wrong or (400, "the head of the request cannot be parsed")))
-        if self.headers.defects or any(len(self.headers.get_all(name, [])) > 1 for name in ONCE):
+        if not all(isinstance(one, OF_BODIES) for one in self.headers.defects) or \
+                any(len(self.headers.get_all(name, [])) > 1 for name in ONCE):
             raise Refused(400, "the head of the request has a header twice, or a line that is no header")
 
     def send_error(self, code, message=None, explain=None):
@@ -116,14 +122,14 @@ class Connection:
                 self.keep = False
                 self.writer.transport.abort()
 
-    def head_of(self, status, headers):
+    def head_of(self, status, headers, phrase=None):
         lines = {"Date": email.utils.formatdate(usegmt=True), "Cache-Control": "no-store",
                  "X-Content-Type-Options": "nosniff", **headers}
         if not self.keep:
             lines["Connection"] = "close"
         if lines.get("Connection") == "close":
             self.keep = False
-        return (f"HTTP/1.1 {status} {http.HTTPStatus(status).phrase}\r\n" +
+        return (f"HTTP/1.1 {status} {phrase or http.HTTPStatus(status).phrase}\r\n" +
                 "".join(f"{name}: {value}\r\n" for name, value in lines.items()) + "\r\n").encode("latin-1")
 
     async def answer(self, status, message, headers=()):
@@ -150,19 +156,41 @@ class Connection:
         except TimeoutError:
             raise Refused(408, f"the head of the request did not come in {DEADLINE} s") from None
 
-    async def body(self, head):
-        if "Transfer-Encoding" in head.headers or not re.fullmatch("[0-9]{1,12}", head.header("Content-Length")):
+    async def body(self, head, chunked=False):
+        """@chunked: whether a body may be in chunks, whose sizes come with them"""
+        chunked = chunked and head.header("Transfer-Encoding").lower() == "chunked" and \
+            "Content-Length" not in head.headers
+        length = head.header("Content-Length")
+        if not chunked and ("Transfer-Encoding" in head.headers or not re.fullmatch("[0-9]{1,12}", length)):
             raise Refused(411, "a request has a body whose size is in Content-Length")
-        size = int(head.header("Content-Length"))
-        if size > BODY_MAX:
+        if not chunked and int(length) > BODY_MAX:
             raise Refused(413, f"a message has at most {BODY_MAX} bytes")
         if head.continues:
             await self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         try:
             async with asyncio.timeout(DEADLINE):
-                return await self.reader.readexactly(size)
+                return await (self.chunks() if chunked else self.reader.readexactly(int(length)))
         except TimeoutError:
             raise Refused(408, f"the body of the request did not come in {DEADLINE} s") from None
+
+    async def chunks(self):
+        """A body whose pieces have their sizes before them; nothing follows the last, which is empty."""
+        data = bytearray()
+        while True:
+            try:
+                line = await self.reader.readuntil(b"\r\n")
+            except asyncio.LimitOverrunError:
+                line = b""
+            if not re.fullmatch(rb"[0-9A-Fa-f]{1,8}\r\n", line):
+                raise Refused(400, "a chunk of the body does not begin with its size")
+            size = int(line, 16)
+            if len(data) + size > BODY_MAX:
+                raise Refused(413, f"a message has at most {BODY_MAX} bytes")
+            data += await self.reader.readexactly(size)
+            if await self.reader.readexactly(2) != b"\r\n":
+                raise Refused(400, "a chunk of the body is not as long as it says")
+            if not size:
+                return bytes(data)
 
     async def gone(self):
         """Until the client has closed its end. What it sends before it has the answer is not heard."""

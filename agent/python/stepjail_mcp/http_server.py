@@ -2,9 +2,7 @@
 """http_server.py - clients over HTTP: MCP's Streamable HTTP, on loopback
 
 Theory of operation
-    A connection is a task, which takes one request after the other: head, then who it is of, then body, in
-    this order, so that nobody without a token has memory or time of the server's beyond a head. The head is
-    parsed by http.server (http_connection.py). There is one endpoint, /mcp.
+    Connections and their bounds are http_listener.py's. There is one endpoint, /mcp.
 
     In the era of 2026-07-28 a request stands alone: headers say what it is, and are compared with it. Its
     sessions are those of its token. Who closes the connection before the answer has cancelled it. Before,
@@ -13,26 +11,20 @@ Theory of operation
 
     An answer is JSON. It becomes a stream of events (SSE) with the first progress that is told, or after
     KEEPALIVE seconds, so that no client takes a long step for a dead server.
-
-    Whatever a client does, it has bounds: of bytes, of time, of requests at once. Each is named in the answer
-    to who meets it. Connections without a request make way for new ones.
 """
 import asyncio
 import base64
 import binascii
-import collections
-import contextlib
-import re
 import secrets
 import time
 
 from stepjail_mcp import tokens
 from stepjail_mcp.client import (BAD_HEADER, BAD_PARAMS, BAD_VERSION, INVALID, LEGACY, META, MODERN, PARSE,
                                  REQUESTS_MAX, Client, Problem, cancel_once, failure, parsed)
-from stepjail_mcp.http_connection import HEAD_MAX, Connection, Exchange, Refused
+from stepjail_mcp.http_connection import Exchange, Refused
+from stepjail_mcp.http_listener import Listener
 from stepjail_mcp.sessions import Sessions
 
-CONNECTIONS_MAX = 256   # of all clients, and requests at once; a client has REQUESTS_MAX of these
 SESSIONS_MAX = 32       # of a client, in the protocol's older era
 KEEPALIVE = 15          # seconds between signs of life of a stream
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -48,79 +40,30 @@ class Legacy:
         return not self.client.tasks and not self.client.sessions.handles
 
 
-class HttpServer:
+class HttpServer(Listener):
+    PATH = "/mcp"
+
     def __init__(self, server, words):
         """@words: the tokens, see tokens.py"""
+        super().__init__()
         self.server, self.tokens = server, words
-        self.waiting = {}  # connections without a request, who waits longest first
-        self.busy = collections.Counter()  # requests of a token
         self.shared, self.legacy = {}, {}  # by tokens; by Mcp-Session-Id
 
-    async def listen(self, address, port, say):
-        server = await asyncio.start_server(self.connected, address, port, limit=HEAD_MAX, backlog=128)
-        host, port = server.sockets[0].getsockname()[:2]
-        say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}/mcp")
-        async with server:
-            await server.serve_forever()
+    async def request(self, connection, head):
+        owner = self.checked(head)
+        if head.command == "DELETE":
+            await self.delete(connection, head, owner)
+            return
+        with self.one_more(owner, connection):
+            await self.post(connection, head, owner, await connection.body(head))
 
-    # connections
-
-    async def connected(self, reader, writer):
-        connection = Connection(reader, writer)
-        if len(self.waiting) + self.busy.total() >= CONNECTIONS_MAX and self.waiting:
-            longest = next(iter(self.waiting))
-            del self.waiting[longest]
-            longest.writer.transport.abort()
-        try:
-            while connection.keep:
-                await self.next(connection)
-        except (asyncio.IncompleteReadError, OSError):
-            pass
-        finally:
-            self.waiting.pop(connection, None)
-            writer.close()
-
-    async def next(self, connection):
-        self.waiting[connection] = True
-        try:
-            head = await connection.head()
-            if not head:
-                connection.keep = False
-                return
-            if head.close_connection:
-                connection.keep = False
-            owner = self.checked(head)
-            if head.command == "DELETE":
-                await self.delete(connection, head, owner)
-                return
-            with self.one_more(owner, connection):
-                await self.post(connection, head, owner, await connection.body(head))
-        except Refused as refused:
-            connection.keep = False
-            await connection.answer(refused.status, {"jsonrpc": "2.0", "error": {
-                "code": INVALID, "message": str(refused)}}, refused.headers)
-            await connection.linger()
-
-    @contextlib.contextmanager
-    def one_more(self, owner, connection):
-        if self.busy[owner] >= REQUESTS_MAX:
-            raise Refused(429, f"a client has at most {REQUESTS_MAX} requests at once", **{"Retry-After": "1"})
-        if self.busy.total() >= CONNECTIONS_MAX:
-            raise Refused(503, f"the server has at most {CONNECTIONS_MAX} requests at once", **{"Retry-After": "1"})
-        self.busy[owner] += 1
-        self.waiting.pop(connection, None)
-        try:
-            yield
-        finally:
-            self.busy[owner] -= 1
+    async def refuse(self, connection, refused):
+        await connection.answer(refused.status, {"jsonrpc": "2.0", "error": {
+            "code": INVALID, "message": str(refused)}}, refused.headers)
 
     def checked(self, head):
         """The token's number, of a request that comes from this host and not from a page of another."""
-        host = head.header("Host")
-        if not re.fullmatch(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", host.lower()):
-            raise Refused(403, "Host is not this host: use localhost, 127.0.0.1 or [::1]")
-        if "Origin" in head.headers and head.header("Origin").lower() != f"http://{host}".lower():
-            raise Refused(403, "Origin is a page of another server, which may not use this one")
+        self.from_here(head)
         if head.path.partition("?")[0] != "/mcp":
             raise Refused(404, "there is nothing here: the endpoint is /mcp")
         owner = tokens.which(self.tokens, head.headers.get("Authorization"))
@@ -131,8 +74,6 @@ class HttpServer:
             raise Refused(405, "the endpoint takes POST and DELETE, and sends nothing that was not asked for",
                           Allow="POST, DELETE")
         return owner
-
-    # requests
 
     async def post(self, connection, head, owner, body):
         if head.headers.get_content_type() != "application/json":

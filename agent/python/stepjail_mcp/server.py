@@ -39,7 +39,7 @@ def transcripts(given):
 
 class Server:
     def __init__(self, options, jail_options):
-        self.options = options
+        self.options, self.jail_options = options, jail_options
         self.jails = stepjail.AsyncStepjail(options.stepjail, **jail_options)
         self.clients, self.sessions, self.web = set(), set(), None
         self.processes = attach.Processes(options.stepjail)
@@ -78,6 +78,7 @@ class Server:
 
     async def close(self):
         closing = [asyncio.create_task(client.close()) for client in self.clients]
+        closing += [asyncio.create_task(self.web.close())] if self.web else []
         if closing:
             await asyncio.wait(closing, timeout=2 * GRACE)
         await self.jails.close()  # which ends whatever is left
@@ -85,18 +86,23 @@ class Server:
         await asyncio.gather(*closing, return_exceptions=True)
 
     async def http(self, address, port, path):
-        if not path and not record.state_folder():
-            fail("there is no HOME, and so no place for tokens: give --token-file FILE")
-        path = path or os.path.join(record.state_folder(), "mcp-token")
-        try:
-            self.web = HttpServer(self, tokens.tokens_of(path))
-        except tokens.BadFile as problem:
-            fail(f"--token-file {path}: {problem}")
+        path, words = words_of(path, "mcp-token")
+        self.web = HttpServer(self, words)
         say(f"clients need a token of {path}")
+        await self.listening("--http", address, port)
+
+    async def e2b(self, address, port, path):
+        from stepjail_e2b.server import E2bServer
+        path, words = words_of(path, "e2b-key", "e2b_")
+        self.web = E2bServer(self, words)
+        say(f"clients need a key of {path} as E2B_API_KEY")
+        await self.listening("--e2b", address, port)
+
+    async def listening(self, option, address, port):
         try:
             await self.web.listen(address, port, say)
         except OSError as problem:
-            fail(f"--http {address}:{port}: {problem.strerror}")
+            fail(f"{option} {address}:{port}: {problem.strerror}")
 
     async def stdio(self):
         await self.serve(lines_of(sys.stdin.buffer), lambda data: asyncio.to_thread(write_all, data))
@@ -132,6 +138,17 @@ class Server:
             if not given:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
+
+
+def words_of(path, name, prefix=""):
+    """The file of tokens and what it has; else that of the state's folder, which is made where it is missing."""
+    if not path and not record.state_folder():
+        fail("there is no HOME, and so no place for tokens: give --token-file FILE")
+    path = path or os.path.join(record.state_folder(), name)
+    try:
+        return path, tokens.tokens_of(path, prefix)
+    except tokens.BadFile as problem:
+        fail(f"--token-file {path}: {problem}")
 
 
 def inherited():

@@ -20,7 +20,7 @@ class BadFile(Exception):
     pass
 
 
-def make(path):
+def make(path, prefix):
     """A file with a new token, there as a whole or not at all; one that is there already stays."""
     folder = os.path.dirname(os.path.abspath(path))
     make_folder(folder)
@@ -28,7 +28,7 @@ def make(path):
     file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with open(file, "w") as out:
-            out.write(secrets.token_urlsafe(32) + "\n")
+            out.write((prefix + secrets.token_hex(20) if prefix else secrets.token_urlsafe(32)) + "\n")
         with contextlib.suppress(FileExistsError):
             os.link(beside, path)
     finally:
@@ -56,19 +56,25 @@ def read(path):
     return lines
 
 
-def tokens_of(path):
-    """Of a file, which is made where it is missing; BadFile says what to mend."""
+def tokens_of(path, prefix=""):
+    """Of a file, which is made where it is missing; BadFile says what to mend. @prefix: of a token that is made"""
     try:
         if not os.path.lexists(path):
-            make(path)
+            make(path, prefix)
         return read(path)
     except OSError as problem:
         raise BadFile(problem.strerror) from None
 
 
-def which(tokens, header):
-    """The number of the token in a header Authorization, or None; no time tells how much of it was right."""
-    scheme, _, word = (header or "").partition(" ")
+def number_of(tokens, word):
+    """The number of the token that a word is, or None; no time tells how much of it was right."""
     given = word.strip().encode("latin-1", "replace")
     found = [number for number, token in enumerate(tokens) if hmac.compare_digest(token, given)]
-    return found[0] if found and scheme.lower() == "bearer" else None
+    return found[0] if found else None
+
+
+def which(tokens, header):
+    """The same of a header Authorization."""
+    scheme, _, word = (header or "").partition(" ")
+    number = number_of(tokens, word)
+    return number if scheme.lower() == "bearer" else None

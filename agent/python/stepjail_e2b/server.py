@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""server.py - requests of E2B's SDKs: whose they are, and who answers them
+
+Theory of operation
+    One address serves all that the SDKs know as two kinds: the service, by an API key (X-API-Key), and each
+    sandbox, by the token that came with it (X-Access-Token, or E2B-Traffic-Access-Token) and its number in
+    E2b-Sandbox-Id. Whom a request is of is known from its head, before its body is read. A sandbox that is gone
+    is 502: by that the SDKs know that it has ended.
+
+    What is refused is said in the form that the SDKs show to their users: JSON, Connect's errors, or, for code
+    and contexts, the reason of HTTP's status line.
+"""
+import asyncio
+import re
+import traceback
+
+import stepjail
+from stepjail_e2b import api, connect, execute, files, filesystem, process
+from stepjail_e2b.request import Request
+from stepjail_e2b.sandboxes import Sandboxes
+from stepjail_mcp import tokens
+from stepjail_mcp.http_connection import Refused, packed
+from stepjail_mcp.http_listener import Listener
+
+
+async def health(request, sandbox):
+    await request.answer(204)
+
+
+OF_SANDBOXES = (
+    ("GET", "/health", health),
+    *execute.ROUTES,
+    *files.ROUTES,
+    *connect.routes("filesystem.Filesystem", filesystem.CALLS),
+    *connect.routes("process.Process", process.CALLS),
+)
+
+
+def route(routes, request):
+    """Who answers a request, and the parts of its path."""
+    allowed = []
+    for methods, path, handler in routes:
+        found = re.fullmatch(path, request.path)
+        if found and re.fullmatch(methods, request.method):
+            return handler, found.groups()
+        if found:
+            allowed.append(methods)
+    if allowed:
+        raise Refused(405, f"{request.path[:80]} takes {', '.join(allowed)}", Allow=", ".join(allowed))
+    return None, ()
+
+
+class E2bServer(Listener):
+    def __init__(self, server, words):
+        """@words: API keys, see tokens.py"""
+        super().__init__()
+        self.server, self.keys = server, words
+        self.mine, self.everyone = {}, {}  # Sandboxes by their keys' numbers; each sandbox by its own
+
+    def expire(self):
+        pass
+
+    async def close(self):
+        await asyncio.gather(*(mine.close() for mine in self.mine.values()))
+
+    def of_key(self, owner):
+        if owner not in self.mine:
+            self.mine[owner] = Sandboxes(self.server, self.everyone)
+        return self.mine[owner]
+
+    async def request(self, connection, head):
+        connection.path = head.path
+        self.from_here(head)
+        try:
+            request = Request(connection, head)
+        except (UnicodeDecodeError, ValueError):
+            raise Refused(400, "the path or its query is no UTF-8, or has more than 64 parts") from None
+        handler, parts = route(OF_SANDBOXES, request)
+        if handler:
+            subject = self.sandbox(request)
+            request.owner = subject.owner
+            request.mine = self.of_key(subject.owner)
+        else:
+            handler, parts = route(api.ROUTES, request)
+            if not handler:
+                raise Refused(404, f"there is nothing at {request.path[:80]}")
+            request.owner = tokens.number_of(self.keys, head.header("X-API-Key"))
+            if request.owner is None:
+                raise Refused(401, "X-API-Key must be a key of --token-file: set E2B_API_KEY")
+            subject = request.mine = self.of_key(request.owner)
+        with self.one_more(request.owner, connection):
+            await request.read()
+            try:
+                await handler(request, subject, *parts)
+            except Refused:
+                raise
+            except stepjail.Error as problem:
+                await self.failed(request, subject, problem)
+            except Exception as problem:  # a mistake of ours: the others go on
+                traceback.print_exc()
+                raise Refused(500, f"{type(problem).__name__}: {problem}"[:300]) from None
+
+    def sandbox(self, request):
+        """Of a request's head, which must have the sandbox's token."""
+        head = request.head
+        if "signature" in request.query and request.path == "/files":
+            return files.signed(request, self.everyone)
+        number = head.header("E2b-Sandbox-Id")
+        if not number:
+            raise Refused(400, "E2b-Sandbox-Id is missing")
+        sandbox = self.everyone.get(number)
+        if not sandbox:
+            raise Refused(502, f"there is no sandbox {number[:80]!r}: it has ended")
+        if not sandbox.knows(head.header("X-Access-Token"), head.header("E2B-Traffic-Access-Token")):
+            raise Refused(401, "X-Access-Token must be the one that came with the sandbox")
+        return sandbox
+
+    async def failed(self, request, subject, problem):
+        if isinstance(problem, stepjail.Refused):
+            raise Refused(*{"limit": (429, str(problem)), "file": (400, str(problem))}.get(
+                problem.kind, (409, str(problem)))) from None
+        if subject is not request.mine:
+            await request.mine.failed(subject, problem)
+            raise Refused(502, f"the sandbox has ended: {problem}") from None
+        raise Refused(500, str(problem)) from None
+
+    async def refuse(self, connection, refused):
+        """In the form that who asked shows to its user."""
+        path, why = getattr(connection, "path", ""), str(refused)
+        kind, data, phrase = "application/json", packed({"code": refused.status, "message": why}), None
+        if path.startswith(("/execute", "/contexts")):
+            kind, data, phrase = "text/plain; charset=utf-8", why.encode(), re.sub("[^ -~]", "?", why)
+        elif path.startswith(("/filesystem.", "/process.")):
+            data = packed(connect.error(refused.status, why))
+        await connection.write(connection.head_of(refused.status, {
+            "Content-Type": kind, "Content-Length": len(data), **refused.headers}, phrase) + data)

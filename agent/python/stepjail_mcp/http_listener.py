@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""http_listener.py - connections of HTTP on loopback, and their bounds; what they ask for is a subclass's
+
+Theory of operation
+    A connection is a task, which takes one request after the other: head, then who it is of, then body, in
+    this order, so that nobody without a token has memory or time of the server's beyond a head. The head is
+    parsed by http.server (http_connection.py).
+
+    Whatever a client does, it has bounds: of bytes, of time, of requests at once. Each is named in the answer
+    to who meets it. Connections without a request make way for new ones.
+"""
+import asyncio
+import collections
+import contextlib
+import re
+
+from stepjail_mcp.client import REQUESTS_MAX
+from stepjail_mcp.http_connection import HEAD_MAX, Connection, Refused
+
+CONNECTIONS_MAX = 256   # of all clients, and requests at once; a client has REQUESTS_MAX of these
+
+
+class Listener:
+    """A subclass has request(connection, head), and refuse(connection, refused) for what that raised."""
+    PATH = ""
+
+    def __init__(self):
+        self.waiting = {}  # connections without a request, who waits longest first
+        self.busy = collections.Counter()  # requests of a token
+
+    async def listen(self, address, port, say):
+        server = await asyncio.start_server(self.connected, address, port, limit=HEAD_MAX, backlog=128)
+        host, port = server.sockets[0].getsockname()[:2]
+        say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}{self.PATH}")
+        async with server:
+            await server.serve_forever()
+
+    async def close(self):
+        """What is to be done when the server ends, but for its clients and its jails."""
+
+    async def connected(self, reader, writer):
+        connection = Connection(reader, writer)
+        if len(self.waiting) + self.busy.total() >= CONNECTIONS_MAX and self.waiting:
+            longest = next(iter(self.waiting))
+            del self.waiting[longest]
+            longest.writer.transport.abort()
+        try:
+            while connection.keep:
+                await self.next(connection)
+        except (asyncio.IncompleteReadError, OSError):
+            pass
+        finally:
+            self.waiting.pop(connection, None)
+            writer.close()
+
+    async def next(self, connection):
+        self.waiting[connection] = True
+        try:
+            head = await connection.head()
+            if not head:
+                connection.keep = False
+                return
+            if head.close_connection:
+                connection.keep = False
+            await self.request(connection, head)
+        except Refused as refused:
+            connection.keep = False
+            await self.refuse(connection, refused)
+            await connection.linger()
+
+    @contextlib.contextmanager
+    def one_more(self, owner, connection):
+        if self.busy[owner] >= REQUESTS_MAX:
+            raise Refused(429, f"a client has at most {REQUESTS_MAX} requests at once", **{"Retry-After": "1"})
+        if self.busy.total() >= CONNECTIONS_MAX:
+            raise Refused(503, f"the server has at most {CONNECTIONS_MAX} requests at once", **{"Retry-After": "1"})
+        self.busy[owner] += 1
+        self.waiting.pop(connection, None)
+        try:
+            yield
+        finally:
+            self.busy[owner] -= 1
+
+    @staticmethod
+    def from_here(head):
+        """A request comes from this host, and not from a page of another."""
+        host = head.header("Host")
+        if not re.fullmatch(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", host.lower()):
+            raise Refused(403, "Host is not this host: use localhost, 127.0.0.1 or [::1]")
+        if "Origin" in head.headers and head.header("Origin").lower() != f"http://{host}".lower():
+            raise Refused(403, "Origin is a page of another server, which may not use this one")
