@@ -17,8 +17,8 @@
  *   Destinations are opened with openat2(2), RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH: no
  *   symlink of a tree is ever followed.
  *
- *   But for those of binds, fds are not closed here: exec closes init's, and the program's
- *   process closes them together, by close_range(2).
+ *   But for those of binds, fds are not closed here: exec closes init's, and the
+ *   program's process closes them together, by close_range(2).
  * See mount_namespaces(7), pivot_root(2), mount(2), mount_setattr(2);
  * Kernel: Documentation/filesystems/overlayfs.rst
  */
@@ -38,12 +38,12 @@
 #define EMPTY "z" /* an empty layer, of binds too: an overlay takes no fewer than two */
 #define ROOT "n"  /* the new root */
 #define DEV "dev" /* becomes /dev */
+#define SHM "dev/shm"
 #define WRITABLE "w" /* the tmpfs of /tmp and /dev/shm */
 #define WORK "k"     /* the tmpfs of /work */
 
-static const char *const assembly[] = {
-	TREE, SKELETON, EMPTY, ROOT, DEV, DEV "/shm", WRITABLE, WORK
-};
+static const char *const assembly[] = { TREE, SKELETON, EMPTY,    ROOT,
+					DEV,  SHM,      WRITABLE, WORK };
 
 static const char *const links[][2] = {
 	{ "dev/fd", "/proc/self/fd" },
@@ -240,7 +240,8 @@ static int pivot(int root, struct err *e)
 				? " (is the host's root an initramfs? switch to a tmpfs or disk root first)"
 				: "");
 	/* the old root now lies on top of the new one. The assembly lies in it and goes
-	 * along: each call waits for all CPUs. The working directory stays the new root */
+	 * along: each call waits for all CPUs. The working directory stays the new root:
+	 * see pivot_root(2) */
 	if (umount2(".", MNT_DETACH) < 0)
 		return err_set(e, errno, "mount: detach the old root");
 	return 0;

@@ -30,14 +30,14 @@ size_t prefix_row(struct sock_filter *code, int nr, const struct prefix_test *te
 		code[n - 1].jt = tests[i].differs;
 	}
 	code[n++] = STATEMENT(BPF_RET | BPF_K, answer);
-	/* a test that fails jumps behind that, and has another number loaded by then */
-	for (size_t i = 1; i < n; i++)
-		if (code[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
-			*(code[i].jt ? &code[i].jt : &code[i].jf) =
-				(unsigned char)(n - i - 1);
 	if (n > 2)
 		code[n++] = LOAD(FIELD(nr));
-	code[0].jf = (unsigned char)(n - 1);
+	/* another call jumps behind the row; a test that fails, to what loads the call
+	 * again */
+	for (size_t i = 0; i < n; i++)
+		if (code[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
+			*(code[i].jt ? &code[i].jt : &code[i].jf) =
+				(unsigned char)(n - i - 1 - (i > 0));
 	return n;
 }
 
