@@ -66,7 +66,7 @@ static int add_rule(int ruleset, int fd, uint64_t allowed)
 static int add_place(int ruleset, const struct place *place, uint64_t handled,
 		     struct err *e)
 {
-	cleanup_fd int fd = openat(AT_FDCWD, place->at, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(AT_FDCWD, place->at, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	uint64_t allowed = place->landlock & handled;
 	struct stat st = { .st_mode = S_IFDIR };
 
@@ -86,23 +86,24 @@ static int add_stdio(int ruleset, uint64_t handled, struct err *e)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		struct stat st;
-		int flags = fcntl(fd, F_GETFL);
-		uint64_t allowed = 0;
+		int r = fstat(fd, &st);
 
-		if (flags < 0 || fstat(fd, &st) < 0)
-			return err_set(e, errno, "landlock: look at fd %d", fd);
 		/* pipes and sockets lie on no file system that a rule could name */
-		if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		if (r == 0 && !S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
 			continue;
-		if ((flags & O_ACCMODE) != O_WRONLY)
-			allowed |= LANDLOCK_ACCESS_FS_READ_FILE;
+
+		int flags = r < 0 ? r : fcntl(fd, F_GETFL);
+		uint64_t allowed = (flags & O_ACCMODE) != O_WRONLY
+					   ? LANDLOCK_ACCESS_FS_READ_FILE
+					   : 0;
+
+		if (flags < 0)
+			return err_set(e, errno, "landlock: look at fd %d", fd);
 		if ((flags & O_ACCMODE) != O_RDONLY)
 			allowed |= LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_TRUNCATE;
 		if (S_ISCHR(st.st_mode))
 			allowed |= LANDLOCK_IOCTL_DEV;
-
-		int r = add_rule(ruleset, fd, allowed & handled);
-
+		r = add_rule(ruleset, fd, allowed & handled);
 		if (r < 0)
 			return err_set(e, -r, "landlock: allow fd %d", fd);
 	}

@@ -31,7 +31,8 @@ int landlock_abi(struct err *e);
  * The rows of places.h say what is allowed there. stdin, stdout and stderr are allowed
  * with the access they were opened with, so that an inherited fd cannot be reopened
  * through /proc for more. TCP only where the plan has a loopback. no_new_privs must be
- * set. Kernel: Documentation/userspace-api/landlock.rst
+ * set. The places' fds are left open, for the caller to close them together.
+ * Kernel: Documentation/userspace-api/landlock.rst
  *
  * Return: 0 (also where @abi is 0 and the plan does not require it), or -errno
  */

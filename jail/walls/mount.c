@@ -16,6 +16,9 @@
  *   back.
  *   Destinations are opened with openat2(2), RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH: no
  *   symlink of a tree is ever followed.
+ *
+ *   But for those of binds, fds are not closed here: exec closes init's, and the
+ *   program's process closes them together, by close_range(2).
  * See mount_namespaces(7), pivot_root(2), mount(2), mount_setattr(2);
  * Kernel: Documentation/filesystems/overlayfs.rst
  */
@@ -35,16 +38,14 @@
 #define EMPTY "z" /* an empty layer, of binds too: an overlay takes no fewer than two */
 #define ROOT "n"  /* the new root */
 #define DEV "dev" /* becomes /dev */
+#define SHM "dev/shm"
 #define WRITABLE "w" /* the tmpfs of /tmp and /dev/shm */
 #define WORK "k"     /* the tmpfs of /work */
 
-static const char *const assembly[] = {
-	TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE, WORK
-};
+static const char *const assembly[] = { TREE, SKELETON, EMPTY,    ROOT,
+					DEV,  SHM,      WRITABLE, WORK };
 
-static const struct {
-	const char *name, *target;
-} links[] = {
+static const char *const links[][2] = {
 	{ "dev/fd", "/proc/self/fd" },
 	{ "dev/stdin", "/proc/self/fd/0" },
 	{ "dev/stdout", "/proc/self/fd/1" },
@@ -54,7 +55,7 @@ static const struct {
 /* a point for each place and bind; a bind's is a file or a folder, as its source is */
 static int make_skeleton(const struct sources *s, const struct plan *p, struct err *e)
 {
-	cleanup_fd int layer = open(SKELETON, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int layer = open(SKELETON, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int r = 0;
 
 	if (layer < 0)
@@ -103,17 +104,15 @@ static const struct place *node_for(const struct place *place, bool cgroup)
 static int make_dev(int root, bool cgroup, struct err *e)
 {
 	for (size_t i = 0; i < COUNT(links); i++)
-		if (symlinkat(links[i].target, AT_FDCWD, links[i].name) < 0)
-			return err_set(e, errno, "mount: make /%s", links[i].name);
+		if (symlinkat(links[i][1], AT_FDCWD, links[i][0]) < 0)
+			return err_set(e, errno, "mount: make /%s", links[i][0]);
 	for (size_t i = 0; i < place_row_count; i++)
 		if (!place_rows[i].type &&
 		    mknod(place_rows[i].at + 1, S_IFREG | 0444, 0) < 0)
 			return err_set(e, errno, "mount: make the point %s",
 				       place_rows[i].at);
-	if (mkdir(DEV "/shm", 0755) < 0)
-		return err_set(e, errno, "mount: make the point /dev/shm");
 
-	cleanup_fd int dev = mount_clone_at(DEV, NULL, e);
+	int dev = mount_clone_at(DEV, NULL, e);
 	int r = dev < 0 ? dev : mount_set_flags(dev, MOUNT_READ_ONLY, e);
 
 	if (r == 0)
@@ -153,7 +152,7 @@ static int make_writable(int root, const struct plan *p, struct err *e)
 	    (mkdir(WRITABLE "/tmp", 01777) < 0 || mkdir(WRITABLE "/shm", 01777) < 0))
 		return err_set(e, errno, "mount: make /tmp and /dev/shm");
 	for (size_t i = 0; r == 0 && i < COUNT(parts); i++) {
-		cleanup_fd int part = mount_clone_at(parts[i][0], parts[i][1], e);
+		int part = mount_clone_at(parts[i][0], parts[i][1], e);
 
 		r = part < 0 ? part : mount_attach_beneath(part, root, parts[i][2], e);
 	}
@@ -167,8 +166,7 @@ static int make_proc(int root, const struct plan *p, struct err *e)
 
 	/* read-only, because /proc/self/mem writes even to pages of code. A template's is
 	 * writable: the template writes the id maps of its clones */
-	cleanup_fd int proc =
-		mount_proc(p->template ? MOUNT_WRITABLE : MOUNT_READ_ONLY, false, e);
+	int proc = mount_proc(p->template ? MOUNT_WRITABLE : MOUNT_READ_ONLY, false, e);
 
 	return proc < 0 ? proc : mount_attach_beneath(proc, root, "/proc", e);
 }
@@ -242,11 +240,10 @@ static int pivot(int root, struct err *e)
 				? " (is the host's root an initramfs? switch to a tmpfs or disk root first)"
 				: "");
 	/* the old root now lies on top of the new one. The assembly lies in it and goes
-	 * along: each call waits for all CPUs */
+	 * along: each call waits for all CPUs. The working directory stays the new root:
+	 * see pivot_root(2) */
 	if (umount2(".", MNT_DETACH) < 0)
 		return err_set(e, errno, "mount: detach the old root");
-	if (chdir("/") < 0)
-		return err_set(e, errno, "mount: enter the jail's root");
 	return 0;
 }
 
@@ -264,7 +261,7 @@ int mount_jail(const struct sources *s, const struct plan *p, bool cgroup, struc
 	if (r < 0)
 		return r;
 
-	cleanup_fd int root = open(ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int root = open(ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (root < 0)
 		return err_set(e, errno, "mount: open the new root");

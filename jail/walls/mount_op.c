@@ -113,8 +113,7 @@ int mount_attach_beneath(int tree, int root, const char *path, struct err *e)
 int mount_node(int dev, const char *name, const char *node, dev_t device, struct err *e)
 {
 	struct stat st;
-	cleanup_fd int tree =
-		open_tree(AT_FDCWD, node, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	int tree = open_tree(AT_FDCWD, node, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (tree < 0)
 		return err_set(e, errno,

@@ -127,19 +127,24 @@ static int do_split(struct child *c, struct err *e)
 	return 0;
 }
 
+/* its own stdio and sockets: what stages have left open is closed by one call or few */
+static int keep_fds(const struct child *c, struct err *e)
+{
+	const int kept[] = { c->control, c->gate, c->netlink };
+	int r = close_others(kept, COUNT(kept), -1);
+
+	return r < 0 ? err_set(e, -r, "close_range") : 0;
+}
+
 /* Until exec, /proc/self/fd/N leads to the folder of fd N, also outside of the jail, and
  * a symlink of the tree may name that path. So the program's process closes every fd but
  * its own stdio and sockets. */
 static int place_fds(const struct child *c, struct err *e)
 {
-	const int kept[] = { c->control, c->gate, c->netlink };
-	int r;
-
 	for (int fd = 0; fd <= 2; fd++)
 		if (c->stdio[fd] >= 0 && dup2(c->stdio[fd], fd) < 0)
 			return err_set(e, errno, "session: place fd %d", fd);
-	r = close_others(kept, COUNT(kept), -1);
-	return r < 0 ? err_set(e, -r, "session: close_range") : 0;
+	return keep_fds(c, e);
 }
 
 static int do_session(struct child *c, struct err *e)
@@ -192,6 +197,8 @@ static int do_landlock(struct child *c, struct err *e)
 {
 	int r = landlock_restrict(c->plan, c->landlock_abi, e);
 
+	if (r == 0)
+		r = keep_fds(c, e);
 	return r < 0 || c->landlock_abi == 0 ? r : landlock_try(e);
 }
 
@@ -240,8 +247,8 @@ static int do_chdir(struct child *c, struct err *e)
 {
 	/* Symlinks of the tree stay within the jail and may be followed. Magic links,
 	 * as in /proc/PID/fd, could lead out. */
-	cleanup_fd int dir = sys_openat2(AT_FDCWD, c->plan->chdir, O_PATH | O_DIRECTORY,
-					 RESOLVE_NO_MAGICLINKS);
+	int dir = sys_openat2(AT_FDCWD, c->plan->chdir, O_PATH | O_DIRECTORY,
+			      RESOLVE_NO_MAGICLINKS);
 	int r = dir < 0 ? dir : fchdir(dir) < 0 ? -errno : 0;
 
 	return r < 0 ? err_set(e, -r, "chdir: %.200s in the jail", c->plan->chdir) : 0;

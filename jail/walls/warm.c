@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 
 #include "init/io.h"
+#include "jail/base/close_others.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/places.h"
@@ -101,7 +102,7 @@ static void become_jail(struct child *c, int channel)
 static int make_jail(const struct warm_request *q, const int *fds, const int *trees,
 		     int channel, struct err *e)
 {
-	cleanup_fd int pidfd = -1;
+	int pidfd = -1;
 	struct ids ids = {
 		.own = q->own,
 		.slot_fd = q->own ? fds[WARM_SLOT] : -1,
@@ -136,7 +137,6 @@ static int make_jail(const struct warm_request *q, const int *fds, const int *tr
 
 	if (pid == 0) {
 		become_jail(&c, channel);
-		pidfd = -1; /* closed with all others; its number was never this one's */
 		return 1;
 	}
 	if (pid < 0)
@@ -177,8 +177,8 @@ static int serve_one(int channel, struct err *e)
 		explicit_bzero(&q, sizeof(q));
 		return 1;
 	}
-	for (int i = 0; i < count; i++)
-		(void)close(fds[i]);
+	/* the pidfd too, and what Python may have left open, which no clone has either */
+	(void)close_others(&channel, 1, -1);
 	r = answer(channel, r, e);
 	return r < 0 ? fd_passing_failed(-r, "template: answer", e) : 2;
 }

@@ -73,7 +73,8 @@ int fork_prepare(struct err *e)
 	pid_t tid = gettid();
 	size_t bytes;
 
-	tid_word = NULL;
+	if (tid_word)
+		return 0;
 	for (size_t i = 0; i < SEARCHED_BYTES / sizeof(*words) && !tid_word; i++)
 		if (words[i] == tid && is_owner(words + i))
 			tid_word = words + i;

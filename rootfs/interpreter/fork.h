@@ -12,8 +12,9 @@
  * fork_prepare() - Find out where the C library keeps this thread's id
  * @e:		Filled on failure
  *
- * Call once, in the main thread, with all signals blocked and no other thread. What it
- * finds holds for every process forked from this one.
+ * Call in the main thread, where no signal's handler can run and there is no other
+ * thread. What it finds holds for every process forked from this one, where it does
+ * nothing.
  *
  * Return: 0, or -ENOTSUP (a C library that keeps it elsewhere)
  */

@@ -56,6 +56,7 @@ static struct {
 	int place[STEP_FDS];
 	dev_t channel_dev; /* what the channel was before the step had its way */
 	ino_t channel_ino;
+	bool parked; /* nothing has changed since this process waited: see park() */
 } state;
 
 static _Noreturn void give_up(const char *what, int errnum)
@@ -63,6 +64,23 @@ static _Noreturn void give_up(const char *what, int errnum)
 	(void)dprintf(STDERR_FILENO, "stepjail-interpreter: %s: %s\n", what,
 		      strerror(errnum));
 	_exit(1);
+}
+
+/* by one call where they follow on each other, as those do that came together */
+static void close_run(int *fds, size_t count)
+{
+	unsigned int first = (unsigned int)fds[0];
+	bool run = fds[0] >= 0;
+
+	for (size_t i = 1; run && i < count; i++)
+		run = fds[i] == fds[0] + (int)i;
+	if (run)
+		(void)close_range(first, first + (unsigned int)count - 1, 0);
+	for (size_t i = 0; i < count; i++)
+		if (run)
+			fds[i] = -1;
+		else
+			io_close_fd(&fds[i]);
 }
 
 static int move_high(int fd)
@@ -95,18 +113,6 @@ static void places_take(void)
 		state.place[i] = fcntl(state.null, F_DUPFD_CLOEXEC, state.high);
 }
 
-static void places_leave(void)
-{
-	for (size_t i = 0; i < STEP_FDS; i++)
-		io_close_fd(&state.place[i]);
-}
-
-static void close_all(struct state_mail *m)
-{
-	for (size_t i = 0; i < STEP_FDS; i++)
-		io_close_fd(&m->fds[i]);
-}
-
 /* what each type must come with */
 static bool is_whole(const struct state_mail *m, size_t fds)
 {
@@ -121,8 +127,11 @@ static void park(void)
 {
 	const uint64_t all = UINT64_MAX;
 
-	(void)prctl(PR_SET_DUMPABLE, 0UL);
-	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	if (!state.parked) {
+		(void)prctl(PR_SET_DUMPABLE, 0UL);
+		(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	}
+	state.parked = true;
 	(void)kill(STEP_REST, 0);
 }
 
@@ -171,11 +180,13 @@ static void settle(struct state_mail *m)
 	struct step_born born = { .pid = (uint32_t)getpid() };
 	struct stat own;
 
-	(void)close(state.channel);
-	state.channel = move_high(m->fds[STEP_FD_CHANNEL]);
-	if (state.channel < 0 || fstat(state.channel, &own) < 0)
+	state.parked = false;
+	/* what it came as is closed with those of put_stdio() */
+	if (dup3(m->fds[STEP_FD_CHANNEL], state.channel, O_CLOEXEC) < 0 ||
+	    fstat(state.channel, &own) < 0)
 		give_up("channel", errno);
-	m->fds[STEP_FD_CHANNEL] = -1;
+	if (m->fds[STEP_FD_CHANNEL] <= STDERR_FILENO) /* there was no /dev/null */
+		io_close_fd(&m->fds[STEP_FD_CHANNEL]);
 	state.channel_dev = own.st_dev;
 	state.channel_ino = own.st_ino;
 	if (wire_send(state.channel, WIRE_STARTED, m->step, &born, sizeof(born)) < 0)
@@ -194,8 +205,8 @@ static void put_stdio(struct state_mail *m)
 			*fd = move_high(*fd);
 		if (*fd < 0 || dup2(*fd, i) < 0)
 			give_up("standard streams", errno);
-		io_close_fd(fd);
 	}
+	close_run(m->fds, STEP_FD_SOURCE);
 }
 
 static void be_state(struct state_mail *m)
@@ -205,7 +216,7 @@ static void be_state(struct state_mail *m)
 	put_stdio(m);
 	places_take();
 	run_step(state.channel, io_steal_fd(&m->fds[STEP_FD_SOURCE]), m->step);
-	places_leave();
+	close_run(state.place, STEP_FDS);
 	if (fstat(state.channel, &own) < 0 || own.st_dev != state.channel_dev ||
 	    own.st_ino != state.channel_ino)
 		_exit(1); /* the step closed it: this process cannot be reached */
@@ -238,11 +249,14 @@ static void begin(int channel)
 	if (state.channel < 0)
 		give_up("channel", errno);
 
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* a channel that was 0 has left its place to this */
+	int null = open("/dev/null", O_RDWR);
 
-	state.null = null < 0 ? -1 : move_high(null);
-	if (state.null < 0 || dup2(state.null, STDIN_FILENO) < 0)
+	state.null = null < 0 ? -1 : fcntl(null, F_DUPFD_CLOEXEC, state.high);
+	if (state.null < 0 || (null != STDIN_FILENO && dup2(null, STDIN_FILENO) < 0))
 		give_up("/dev/null", errno);
+	if (null != STDIN_FILENO)
+		(void)close(null);
 	if (fork_prepare(&e) < 0) {
 		(void)dprintf(STDERR_FILENO, "stepjail-%s\n", e.text);
 		_exit(1);
@@ -282,6 +296,6 @@ _Noreturn void state_serve(int channel)
 				files_serve(state.channel, &mail);
 			be_state(&mail);
 		}
-		close_all(&mail);
+		close_run(mail.fds, mail.type == WIRE_FILE ? STEP_FILE_FDS : STEP_FDS);
 	}
 }

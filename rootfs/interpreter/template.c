@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "jail/walls/warm.h"
+#include "rootfs/interpreter/fork.h"
 #include "rootfs/interpreter/maps.h"
 #include "rootfs/interpreter/python.h"
 #include "rootfs/interpreter/state.h"
@@ -19,6 +20,8 @@ int template_wait(int channel)
 	int r;
 
 	maps_join();
+	/* here for all clones; state 0 says why it cannot be */
+	(void)fork_prepare(&e);
 	PyOS_BeforeFork();
 	r = warm_serve(channel, &e);
 	if (r != 1)

@@ -46,27 +46,25 @@ static int run(char *text, size_t size)
 {
 	struct child c = { 0 };
 	struct err e = { 0 };
-	int both[2], stream;
+	int stream, diag;
+	int r = broker_start(&broker, &stream, &diag, &c, &e);
 
-	MUST(pipe2(both, O_CLOEXEC) == 0);
-
-	int r = broker_start(&broker, both[1], &stream, &c, &e);
-
-	(void)close(both[1]);
 	MUST((r < 0) == (stream < 0));
 	if (stream >= 0)
 		(void)close(stream);
 	if (r < 0) {
 		(void)snprintf(text, size, "%s", e.text);
-		(void)close(both[0]);
+		(void)close(diag);
 		return r;
 	}
 	/* at the end of the pipe: the broker holds none of it */
-	ssize_t n = io_read_all(both[0], text, size - 1);
+	MUST(fcntl(diag, F_SETFL, 0) == 0);
+
+	ssize_t n = io_read_all(diag, text, size - 1);
 
 	MUST(n >= 0);
 	text[n] = '\0';
-	(void)close(both[0]);
+	(void)close(diag);
 	return launch_end(&c, 5000);
 }
 
@@ -113,12 +111,12 @@ static void confined_end(void *arg)
 	struct confine_facts f;
 	struct child c = { 0 };
 	struct err e = { 0 };
-	int stream;
+	int stream, diag;
 
 	(void)arg;
 	open_broker("trap '' TERM; exec sleep 100");
 	MUST(confine_self(&p, &f, &e) == 0);
-	MUST(broker_start(&broker, 2, &stream, &c, &e) == 0);
+	MUST(broker_start(&broker, &stream, &diag, &c, &e) == 0);
 	int status = launch_end(&c, 0);
 
 	MUST(WIFSIGNALED(status));
@@ -132,20 +130,20 @@ static void confined_stream(void *arg)
 	struct confine_facts f;
 	struct child c = { 0 };
 	struct err e = { 0 };
-	int both[2], stream = -1;
+	int stream = -1, diag = -1;
 	char text[20] = "";
 
 	(void)arg;
 	open_broker("read line; echo got $line >&0; echo beside");
-	MUST(pipe2(both, O_CLOEXEC) == 0);
 	MUST(confine_self(&p, &f, &e) == 0);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){ 0 }) < 0);
-	MUST(broker_start(&broker, both[1], &stream, &c, &e) == 0);
-	(void)close(both[1]);
+	MUST(broker_start(&broker, &stream, &diag, &c, &e) == 0);
 	MUST((fcntl(stream, F_GETFL) & O_NONBLOCK) != 0);
+	MUST((fcntl(diag, F_GETFL) & O_NONBLOCK) != 0);
 	MUST(send(stream, "a line\n", 7, 0) == 7);
 	/* to their ends: the broker keeps none of them open */
-	MUST(io_read_all(both[0], text, sizeof(text)) == 7);
+	MUST(fcntl(diag, F_SETFL, 0) == 0);
+	MUST(io_read_all(diag, text, sizeof(text)) == 7);
 	MUST(strcmp(text, "beside\n") == 0);
 	MUST(fcntl(stream, F_SETFL, 0) == 0);
 	MUST(io_read_all(stream, text, sizeof(text)) == 11);

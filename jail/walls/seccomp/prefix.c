@@ -19,7 +19,6 @@ size_t prefix_row(struct sock_filter *code, int nr, const struct prefix_test *te
 {
 	size_t n = 0;
 
-	code[n++] = LOAD(FIELD(nr));
 	code[n++] = UNLESS_EQUAL(nr, 0);
 	for (size_t i = 0; i < count; i++) {
 		if (tests[i].mask == 0)
@@ -31,16 +30,20 @@ size_t prefix_row(struct sock_filter *code, int nr, const struct prefix_test *te
 		code[n - 1].jt = tests[i].differs;
 	}
 	code[n++] = STATEMENT(BPF_RET | BPF_K, answer);
-	/* a test that fails jumps behind the row, whose length is known now */
+	if (n > 2)
+		code[n++] = LOAD(FIELD(nr));
+	/* another call jumps behind the row; a test that fails, to what loads the call
+	 * again */
 	for (size_t i = 0; i < n; i++)
 		if (code[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
 			*(code[i].jt ? &code[i].jt : &code[i].jf) =
-				(unsigned char)(n - i - 1);
+				(unsigned char)(n - i - 1 - (i > 0));
 	return n;
 }
 
 void prefix_head(struct sock_filter *code, size_t count)
 {
 	code[0] = LOAD(FIELD(arch));
-	code[1] = UNLESS_EQUAL(CALL_NATIVE, (unsigned char)(count - PREFIX_HEAD));
+	code[1] = UNLESS_EQUAL(CALL_NATIVE, (unsigned char)(count - 2));
+	code[2] = LOAD(FIELD(nr));
 }

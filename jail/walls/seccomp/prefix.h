@@ -31,11 +31,14 @@ struct prefix_test {
 /* this argument is this number */
 #define PREFIX_IS(number, is) PREFIX_BITS(number, UINT32_MAX, is)
 
-#define PREFIX_HEAD 2 /* instructions of a block beside its rows */
+#define PREFIX_HEAD 3 /* instructions of a block beside its rows */
 #define PREFIX_ROW_MAX(tests) (3 + 3 * (tests)) /* of a row, at the most */
 
 /**
  * prefix_row() - Write a row: this call, where all tests hold, has this answer
+ *
+ * As a filter is loaded, the kernel walks through all rows once for every call there is,
+ * to know which are always allowed. So to other calls a row is one instruction.
  * @code:	Room for PREFIX_ROW_MAX(@count)
  * @answer:	SECCOMP_RET_ value, see seccomp(2)
  *

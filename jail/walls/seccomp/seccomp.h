@@ -31,4 +31,4 @@ int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
  */
 size_t seccomp_allow_code(const struct plan *p, struct sock_filter *code);
 
-#define ALLOW_CODE_MAX (2 + 5 * PLAN_CALLS_MAX)
+#define ALLOW_CODE_MAX (3 + 5 * PLAN_CALLS_MAX)
