@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach.c - the stream to a `stepjail serve` that a stepjail-mcp keeps warm: see attach.h
+ * attach.c - the stream to a `stepjail serve` that a stepjail-mcp keeps warm: see
+ * attach.h
  *
  * A line goes there with the options, and one comes back: empty, or why not
  * (agent/python/stepjail_mcp/attach.py). It has no byte behind it, because frames come

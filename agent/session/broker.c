@@ -216,11 +216,11 @@ int broker_start(const struct broker *b, int *stream, int *diag, struct child *c
 			? -errno
 			: take_answer(b->socket, &answer, fds);
 
-	if (r < 0)
-		return err_set(e, -r, "the process that starts stepjail has ended");
 	*stream = fds[STREAM];
 	*diag = fds[DIAG];
 	*c = (struct child){ answer.pid, fds[PIDFD] };
+	if (r < 0)
+		return err_set(e, -r, "the process that starts stepjail has ended");
 	if (!answer.e.errnum && *stream >= 0)
 		return 0;
 	io_close_fd(stream);

@@ -21,9 +21,9 @@
 struct broker {
 	pid_t pid; /* 0 for none */
 	int socket;
-	const char *path; /* what it executes */
+	const char *path;   /* what it executes */
 	const char *server; /* in its place, the socket of a stepjail-mcp; or NULL */
-	const char *tidy; /* a folder that it removes at its end, if empty; or NULL */
+	const char *tidy;   /* a folder that it removes at its end, if empty; or NULL */
 	const struct launch_args *args; /* with what; looked at by the broker alone */
 	const struct stop *stop;
 	pid_t agent; /* whose children it starts */

@@ -2,7 +2,6 @@
 /*
  * input_file.c - a file, a folder or a pipe given by --file: see input_file.h
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -122,21 +122,6 @@ START_TEST(options_have_company)
 }
 END_TEST
 
-/* what was an option, and is what the agent does without it */
-START_TEST(options_that_say_nothing_new)
-{
-	static char *const argv[] = { "--mode=codeact", "op",     "--mode",
-				      "tests",          "--flag", NULL };
-	struct sample s;
-	struct err e = { 0 };
-	const char *operand;
-
-	ck_assert_msg(parse(argv, &s, &operand, &e) == 0, "%s", e.text);
-	ck_assert_str_eq(operand, "op");
-	ck_assert(s.flag);
-}
-END_TEST
-
 START_TEST(options_end_at_two_dashes)
 {
 	static char *const argv[] = { "--flag", "--", "--help", NULL };
@@ -182,9 +167,6 @@ static const struct {
 	{ { "x", "--junk" }, "--junk: no such option" },
 	{ { "x", "-f" }, "-f: no such option" },
 	{ { "x", "--fla" }, "--fla: no such option" },
-	{ { "x", "--mode", "program" },
-	  "--mode: there are no modes any more: --tests FILE" },
-	{ { "x", "--mode" }, "--mode: there are no modes any more: --tests FILE" },
 	{ { "x", "--flag=1" }, "--flag: '1' is not one of --flag[=no|yes]" },
 	{ { "x", "--flag", "auto" }, "--flag: 'auto' is not one of --flag" },
 	{ { "x", "--flag=" }, "--flag: needs a value: --flag[=no|yes]" },
@@ -405,7 +387,6 @@ Suite *agent_options_suite(void)
 
 	tcase_add_test(c, options_fill_the_struct);
 	tcase_add_test(c, options_end_at_two_dashes);
-	tcase_add_test(c, options_that_say_nothing_new);
 	tcase_add_loop_test(c, options_help_wins, 0, ROWS(helps));
 	tcase_add_loop_test(c, options_refuse_by_name, 0, ROWS(refused));
 	tcase_add_test(c, options_bound_lists);
