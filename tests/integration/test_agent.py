@@ -39,7 +39,7 @@ class Options(AgentCase):
             (["solve", "x", "--file", "/no/such"], "--file: /no/such"),
             (["solve", "x", "--file", CSV, "--file", CSV], "two files are called penguins.csv"),
             (["solve", "x", "--model", f"scripted:{SCRIPT}", "--stepjail", "/no/such"],
-             "--stepjail: /no/such"),
+             "/no/such: give the program by --stepjail: No such file or directory"),
             (["eval", "x"], "'eval' is not a command"),
         ]
         for args, words in rows:
