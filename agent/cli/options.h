@@ -52,18 +52,18 @@ struct opt {
 	 * may be left out, and is yes then */
 	const char *arg;
 	const char *preset; /* the value where none is given; NULL for none */
-	const char *help;   /* one sentence */
 	enum opt_kind kind;
 	enum opt_group group;
 	bool common;            /* shown without "all"; see options_help() */
 	size_t offset;          /* in the struct of its part */
+	const char *help;       /* one sentence */
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
 	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
 	const char *hint;       /* OPT_CHOICE: ends the line about a value that is none */
 	const char *with[4];    /* refused without one of these; NULL at the end */
 };
 
-/* last columns of a row: group, kind, and the field of the command's struct it fills */
+/* middle columns of a row: group, kind, and the field of the command's struct it fills */
 #define OPT_ROW(group_, kind_, type, field)                                              \
 	.group = OPT_GROUP_##group_, .kind = OPT_##kind_, .offset = offsetof(type, field)
 /* the same for an option that people use every day */
@@ -75,6 +75,11 @@ struct opt_part {
 	const struct opt *rows; /* ends with a row without a name */
 	size_t at;
 };
+
+#define OPT_PART(rows_, type, field)                                                     \
+	{                                                                                \
+		rows_, offsetof(type, field)                                             \
+	}
 
 /* of a struct command; ends with a part without rows */
 #define OPT_PARTS(...)                                                                   \

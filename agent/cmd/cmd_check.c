@@ -16,9 +16,8 @@ struct check_options {
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct check_options, field)
 
 static const struct opt opts[] = {
-	{ "base-url", "URL", NULL,
-	  "Show the model client for this server as well, as solve would start it.",
-	  ROW(MODEL, TEXT, base_url) },
+	{ "base-url", "URL", NULL, ROW(MODEL, TEXT, base_url),
+	  "Show the model client for this server as well, as solve would start it." },
 	{ .name = NULL },
 };
 

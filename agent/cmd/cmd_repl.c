@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,19 +27,15 @@ struct repl_options {
 };
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct repl_options, field)
-#define PART(rows, field)                                                                \
-	{                                                                                \
-		rows, offsetof(struct repl_options, field)                               \
-	}
+#define PART(rows, field) OPT_PART(rows, struct repl_options, field)
 
 static const struct opt opts[] = {
-	{ "no-history", NULL, NULL, "Neither read nor write the history of typed lines.",
-	  ROW(RESULTS, FLAG, no_history) },
-	{ "keep-going", NULL, NULL,
-	  "Go on with a script behind a step or a command that failed.",
-	  ROW(RESULTS, FLAG, keep_going) },
-	{ "events", NULL, NULL, TRANSCRIPT_EVENTS " What the code prints goes to stderr.",
-	  ROW(RESULTS, FLAG, events) },
+	{ "no-history", NULL, NULL, ROW(RESULTS, FLAG, no_history),
+	  "Neither read nor write the history of typed lines." },
+	{ "keep-going", NULL, NULL, ROW(RESULTS, FLAG, keep_going),
+	  "Go on with a script behind a step or a command that failed." },
+	{ "events", NULL, NULL, ROW(RESULTS, FLAG, events),
+	  TRANSCRIPT_EVENTS " What the code prints goes to stderr." },
 	{ .name = NULL },
 };
 

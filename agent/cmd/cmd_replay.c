@@ -23,20 +23,15 @@ struct replay_options {
 };
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct replay_options, field)
-#define PART(rows, field)                                                                \
-	{                                                                                \
-		rows, offsetof(struct replay_options, field)                             \
-	}
+#define PART(rows, field) OPT_PART(rows, struct replay_options, field)
 
 static const struct opt opts[] = {
-	{ "file", "PATH", NULL,
-	  "Use this file in place of the recorded one of the same name. May be given again.",
-	  ROW(TASK, LIST, jail.files) },
-	{ "skills", "DIR", NULL,
-	  "The folder of functions that the recorded task had (solve --skills).",
-	  ROW(TASK, TEXT, skills) },
-	{ "rootfs", "NAME|DIR", NULL, "Use this root tree in place of the recorded one.",
-	  ROW(TASK, TEXT, jail.rootfs) },
+	{ "file", "PATH", NULL, ROW(TASK, LIST, jail.files),
+	  "Use this file in place of the recorded one of the same name. May be given again." },
+	{ "skills", "DIR", NULL, ROW(TASK, TEXT, skills),
+	  "The folder of functions that the recorded task had (solve --skills)." },
+	{ "rootfs", "NAME|DIR", NULL, ROW(TASK, TEXT, jail.rootfs),
+	  "Use this root tree in place of the recorded one." },
 	{ .name = NULL },
 };
 

@@ -30,21 +30,18 @@ const struct checks_row checks_rows[CHECKS_KINDS] = {
 #define WITH .with = { "check-answer", "check-reply", "check-prompt" }
 
 const struct opt checks_opts[] = {
-	{ "check-answer", "CMD", NULL,
-	  "Run this command in a jail of its own, with the answer on stdin. The answer counts if it exits with status 0; else the model is told what it printed, and goes on.",
-	  ROW(TEXT, command[CHECKS_ANSWER]) },
-	{ "check-reply", "CMD", NULL,
-	  "The same for each reply of the model, before any of it is run.",
-	  ROW(TEXT, command[CHECKS_REPLY]) },
-	{ "check-prompt", "CMD", NULL,
-	  "The same for what is sent to the model, before it is sent; with another status than 0 the task ends, and it is not sent.",
-	  ROW(TEXT, command[CHECKS_PROMPT]) },
-	{ "check-file", "PATH", NULL,
+	{ "check-answer", "CMD", NULL, ROW(TEXT, command[CHECKS_ANSWER]),
+	  "Run this command in a jail of its own, with the answer on stdin. The answer counts if it exits with status 0; else the model is told what it printed, and goes on." },
+	{ "check-reply", "CMD", NULL, ROW(TEXT, command[CHECKS_REPLY]),
+	  "The same for each reply of the model, before any of it is run." },
+	{ "check-prompt", "CMD", NULL, ROW(TEXT, command[CHECKS_PROMPT]),
+	  "The same for what is sent to the model, before it is sent; with another status than 0 the task ends, and it is not sent." },
+	{ "check-file", "PATH", NULL, ROW(LIST, files),
 	  "Show this file in the checks' /work/check; the model's code cannot read it. May be given again.",
-	  ROW(LIST, files), WITH },
-	{ "check-time", "TIME", "30s",
+	  WITH },
+	{ "check-time", "TIME", "30s", ROW(TIME, time_ms),
 	  "End a check after this much time, which counts in --wall-time; it has refused then.",
-	  ROW(TIME, time_ms), .min = 100, .max = HOUR_MS, WITH },
+	  .min = 100, .max = HOUR_MS, WITH },
 	{ .name = NULL },
 };
 

@@ -16,14 +16,15 @@
 #define ROW(kind, field) OPT_ROW(TASK, kind, struct out_options, field)
 
 const struct opt out_opts[] = {
-	{ "out", "DIR", NULL,
+	{ "out", "DIR", NULL, ROW(TEXT, folder),
 	  "At the end, copy the files in the jail's /work/out to this folder, which must be new or empty. What steps show goes to shown/ in it.",
-	  ROW(TEXT, folder), .common = true },
-	{ "out-hidden", NULL, NULL,
+	  .common = true },
+	{ "out-hidden", NULL, NULL, ROW(FLAG, hidden),
 	  "Copy names that begin with a dot, too. Without this they are left out, since some programs obey such files, as git does .git/config.",
-	  ROW(FLAG, hidden), .with = { "out" } },
-	{ "out-limit", "SIZE", "256M", "Copy at most this many bytes of files.",
-	  ROW(SIZE, limit_bytes), .min = 1, .max = (uint64_t)1 << 50, .with = { "out" } },
+	  .with = { "out" } },
+	{ "out-limit", "SIZE", "256M", ROW(SIZE, limit_bytes),
+	  "Copy at most this many bytes of files.", .min = 1, .max = (uint64_t)1 << 50,
+	  .with = { "out" } },
 	{ .name = NULL },
 };
 

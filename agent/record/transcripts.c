@@ -8,13 +8,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/file.h"
-#include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/record/transcripts.h"
 #include "init/io.h"

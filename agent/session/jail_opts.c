@@ -21,8 +21,8 @@
 	}
 
 const struct opt pass_opts[] = {
-	{ "memory", "SIZE", "512M", "Memory of the jail, files in its tmpfs included.",
-	  COMMON(LIMITS, PASS, pass) },
+	{ "memory", "SIZE", "512M", COMMON(LIMITS, PASS, pass),
+	  "Memory of the jail, files in its tmpfs included." },
 	PASS("keep-states", "NUMBER", LIMITS,
 	     "Earlier states to go back to, beside those that branches are at."),
 	PASS("keep-memory", "SIZE", LIMITS,
@@ -56,52 +56,46 @@ const struct opt host_opts[] = {
 	     "Run without cgroup limits where the host has no usable cgroup v2, or without a record of violations where an outer sandbox keeps it."),
 	PASS("policy", "FILE", JAIL,
 	     "Read more options for every jail from this file: see stepjail(1)."),
-	{ "stepjail", "PATH", NULL,
-	  "The stepjail to start; without this, the one beside this program.",
-	  ROW(JAIL, TEXT, stepjail) },
-	{ "server", "PATH", NULL,
-	  "Have sessions of the stepjail-mcp that listens on this unix socket (its --listen), whose Python is warm from one run to the next. It opens what --file and --rootfs name.",
-	  ROW(JAIL, TEXT, server) },
+	{ "stepjail", "PATH", NULL, ROW(JAIL, TEXT, stepjail),
+	  "The stepjail to start; without this, the one beside this program." },
+	{ "server", "PATH", NULL, ROW(JAIL, TEXT, server),
+	  "Have sessions of the stepjail-mcp that listens on this unix socket (its --listen), whose Python is warm from one run to the next. It opens what --file and --rootfs name." },
 	{ .name = NULL },
 };
 
 const struct opt jail_opts[] = {
-	{ "file", "PATH", NULL,
-	  "Show this file or folder, read-only, in the jail's /work/in. A pipe, or - for stdin, is read to its end first, and is a file in /work. May be given up to 256 times.",
-	  COMMON(TASK, LIST, files) },
-	{ "file-limit", "SIZE", "256M",
-	  "Refuse a --file that is a pipe and holds more than this.",
-	  ROW(TASK, SIZE, file_limit_bytes), .min = 1, .max = (uint64_t)1 << 50,
-	  .with = { "file" } },
-	{ "step-time", "TIME", "60s",
-	  "Interrupt a step after this much time; kill it 2 seconds later.",
-	  COMMON(LIMITS, TIME, step_ms), .min = 100, .max = 24 * HOUR_MS },
-	{ "rootfs", "NAME|DIR", "core",
-	  "Root tree: the name of a shipped tree (core; data has numpy, pandas and matplotlib), or a folder with a '/' in its path.",
-	  COMMON(TASK, TEXT, rootfs) },
+	{ "file", "PATH", NULL, COMMON(TASK, LIST, files),
+	  "Show this file or folder, read-only, in the jail's /work/in. A pipe, or - for stdin, is read to its end first, and is a file in /work. May be given up to 256 times." },
+	{ "file-limit", "SIZE", "256M", ROW(TASK, SIZE, file_limit_bytes),
+	  "Refuse a --file that is a pipe and holds more than this.", .min = 1,
+	  .max = (uint64_t)1 << 50, .with = { "file" } },
+	{ "step-time", "TIME", "60s", COMMON(LIMITS, TIME, step_ms),
+	  "Interrupt a step after this much time; kill it 2 seconds later.", .min = 100,
+	  .max = 24 * HOUR_MS },
+	{ "rootfs", "NAME|DIR", "core", COMMON(TASK, TEXT, rootfs),
+	  "Root tree: the name of a shipped tree (core; data has numpy, pandas and matplotlib), or a folder with a '/' in its path." },
 	{ .name = NULL },
 };
 
 /* each is its part's one field */
-#define ALONE(group_, kind_) .group = OPT_GROUP_##group_, .kind = OPT_##kind_
+#define ALONE(group_, kind_) .group = OPT_GROUP_##group_, .kind = OPT_##kind_, .offset = 0
 
 const struct opt transcript_opts[] = {
-	{ "transcript", "FILE", NULL,
-	  "Record the run in this file, which must be new; none for no record. Without this option it is a new file in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts.",
-	  .common = true, ALONE(RESULTS, TEXT) },
+	{ "transcript", "FILE", NULL, .common = true, ALONE(RESULTS, TEXT),
+	  "Record the run in this file, which must be new; none for no record. Without this option it is a new file in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts." },
 	{ .name = NULL },
 };
 
 const struct opt confine_opts[] = {
-	{ "require-confinement", NULL, NULL,
-	  "Refuse to run where this kernel cannot keep the agent itself from other files and ports (Landlock; ports need Linux 6.7). Without this, a line on stderr says so.",
-	  ALONE(JAIL, FLAG) },
+	{ "require-confinement", NULL, NULL, ALONE(JAIL, FLAG),
+	  "Refuse to run where this kernel cannot keep the agent itself from other files and ports (Landlock; ports need Linux 6.7). Without this, a line on stderr says so." },
 	{ .name = NULL },
 };
 
 const struct opt color_opts[] = {
-	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
-	  ALONE(RESULTS, CHOICE), .choices = { "auto", "always", "never" } },
+	{ "color", NULL, "auto", ALONE(RESULTS, CHOICE),
+	  "Colour; auto: on a terminal, unless NO_COLOR is set.",
+	  .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
 

@@ -21,15 +21,15 @@ struct sample {
 #define ROW(kind, field) OPT_ROW(PLAIN, kind, struct sample, field)
 
 static const struct opt opts[] = {
-	{ "text", "T", NULL, "T.", ROW(TEXT, text) },
-	{ "count", "N", "5", "N.", ROW(COUNT, count), .min = 1, .max = 9 },
-	{ "time", "T", NULL, "T.", ROW(TIME, time_ms), .min = 100, .max = 5000 },
-	{ "choice", NULL, "b", "C.", ROW(CHOICE, choice), .choices = { "a", "b" } },
-	{ "flag", NULL, NULL, "F.", ROW(FLAG, flag) },
-	{ "list", "X", NULL, "L.", ROW(LIST, list) },
-	{ "memory", "S", NULL, "M.", ROW(PASS, pass) },
-	{ "bare", "[=no|yes]", NULL, "B.", ROW(PASS, pass) },
-	{ "near", "N", NULL, "N.", ROW(TEXT, near), .with = { "text", "list", "flag" } },
+	{ "text", "T", NULL, ROW(TEXT, text), "T." },
+	{ "count", "N", "5", ROW(COUNT, count), "N.", .min = 1, .max = 9 },
+	{ "time", "T", NULL, ROW(TIME, time_ms), "T.", .min = 100, .max = 5000 },
+	{ "choice", NULL, "b", ROW(CHOICE, choice), "C.", .choices = { "a", "b" } },
+	{ "flag", NULL, NULL, ROW(FLAG, flag), "F." },
+	{ "list", "X", NULL, ROW(LIST, list), "L." },
+	{ "memory", "S", NULL, ROW(PASS, pass), "M." },
+	{ "bare", "[=no|yes]", NULL, ROW(PASS, pass), "B." },
+	{ "near", "N", NULL, ROW(TEXT, near), "N.", .with = { "text", "list", "flag" } },
 	{ .name = NULL },
 };
 

@@ -15,7 +15,6 @@
  *                   jail/watch/cgroup_usage.c
  * Kernel: Documentation/admin-guide/cgroup-v2.rst
  */
-#include <inttypes.h>
 #include <sys/stat.h>
 #include <time.h>
 
