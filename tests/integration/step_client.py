@@ -10,10 +10,12 @@ import fcntl
 import os
 import select
 import shlex
+import signal
 import socket
 import struct
 import subprocess
 import tempfile
+import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("STEPJAIL_BUILD", os.path.join(TOP, "build")))
@@ -101,11 +103,18 @@ def open_process(host_pid):
 
 
 def wait_for_end(process):
-    """On a busy host, processes that have said their last word would fill the jail."""
+    """On a busy host, processes that have said their last word would fill the jail; and so would
+    those that have ended, until the jail's init has been told."""
     if process is not None:
-        ended = select.select([process], [], [], PATIENCE)[0]
-        os.close(process)
-        assert ended
+        assert select.select([process], [], [], PATIENCE)[0]
+        deadline = time.monotonic() + PATIENCE
+        try:
+            while time.monotonic() < deadline:
+                signal.pidfd_send_signal(process, 0)
+                time.sleep(0.0005)
+            raise AssertionError("nobody waits for a process that has ended")
+        except ProcessLookupError:
+            os.close(process)
 
 
 class State:
