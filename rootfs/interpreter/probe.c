@@ -12,6 +12,7 @@
 #include <netdb.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/time.h>
 #include <syslog.h>
 #include <time.h>

@@ -18,6 +18,7 @@
  *
  *   User code shares this process, so nothing here is a wall.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
