@@ -63,7 +63,8 @@ struct opt {
 	const char *with[4];    /* refused without one of these; NULL at the end */
 };
 
-/* middle columns of a row: group, kind, and the field of the command's struct it fills */
+/* middle columns of a row: group, kind, and the field of the command's struct it fills.
+ * The field comes last, so that what follows in the row is the help */
 #define OPT_ROW(group_, kind_, type, field)                                              \
 	.group = OPT_GROUP_##group_, .kind = OPT_##kind_, .offset = offsetof(type, field)
 /* the same for an option that people use every day */
@@ -76,6 +77,7 @@ struct opt_part {
 	size_t at;
 };
 
+/* rows whose struct is a field of the command's */
 #define OPT_PART(rows_, type, field)                                                     \
 	{                                                                                \
 		rows_, offsetof(type, field)                                             \

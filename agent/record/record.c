@@ -2,6 +2,7 @@
 /*
  * record.c - a run as JSON: see record.h
  */
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 

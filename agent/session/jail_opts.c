@@ -77,7 +77,7 @@ const struct opt jail_opts[] = {
 	{ .name = NULL },
 };
 
-/* each is its part's one field */
+/* each is its part's one field; as OPT_ROW() */
 #define ALONE(group_, kind_) .group = OPT_GROUP_##group_, .kind = OPT_##kind_, .offset = 0
 
 const struct opt transcript_opts[] = {

@@ -2,6 +2,7 @@
 /*
  * deterministic.c - what differs from run to run, fixed: see deterministic.h
  */
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/personality.h>

@@ -102,19 +102,27 @@ def open_process(host_pid):
         return None
 
 
+def is_waited_for(process):
+    try:
+        signal.pidfd_send_signal(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
 def wait_for_end(process):
     """On a busy host, processes that have said their last word would fill the jail; and so would
     those that have ended, until the jail's init has been told."""
-    if process is not None:
+    if process is None:
+        return
+    deadline = time.monotonic() + PATIENCE
+    try:
         assert select.select([process], [], [], PATIENCE)[0]
-        deadline = time.monotonic() + PATIENCE
-        try:
-            while time.monotonic() < deadline:
-                signal.pidfd_send_signal(process, 0)
-                time.sleep(0.0005)
-            raise AssertionError("nobody waits for a process that has ended")
-        except ProcessLookupError:
-            os.close(process)
+        while not is_waited_for(process):
+            assert time.monotonic() < deadline
+            time.sleep(0.0005)
+    finally:
+        os.close(process)
 
 
 class State:

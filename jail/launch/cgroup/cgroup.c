@@ -15,6 +15,7 @@
  *                   jail/watch/cgroup_usage.c
  * Kernel: Documentation/admin-guide/cgroup-v2.rst
  */
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <time.h>
 
