@@ -9,6 +9,7 @@ the colours below are understood; anything else is an error, since a picture mus
 what a person would see. With --check the picture is not written but compared with what
 FILE shows: exit status 1 where they differ by more than times ("in 24 ms").
 """
+import difflib
 import fcntl
 import os
 import pty
@@ -88,7 +89,7 @@ def drawn(lines, title):
 
 def timeless(svg):
     """The same picture, whatever time its steps took."""
-    return re.sub(r"\bin \d+ ms\b", "in N ms", svg)
+    return re.sub(r"\bin [\d.]+ (ms|s|min)\b", "in N ms", svg)
 
 
 def main():
@@ -104,10 +105,11 @@ def main():
             out.write(picture)
         return 0
     with open(path, encoding="utf-8") as old:
-        same = timeless(old.read()) == timeless(picture)
-    if not same:
-        print(f"picture: {path} is not what {title} shows: make picture")
-    return 0 if same else 1
+        differ = list(difflib.unified_diff(timeless(old.read()).split("\n"), timeless(picture).split("\n"),
+                                           path, title, n=0, lineterm=""))
+    if differ:
+        print(*differ, f"picture: {path} is not what {title} shows: make picture", sep="\n")
+    return 1 if differ else 0
 
 
 if __name__ == "__main__":
