@@ -2,10 +2,6 @@
 /*
  * main.c - stepjail-agent: the commands, and the only place that prints errors and exits
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/memory.h"

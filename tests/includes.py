@@ -109,12 +109,14 @@ def circles(nodes):
 
 def twice():
     """Of the agent: each include of a header that another included one has."""
-    headers = {}
+    headers, system = {}, {}
     for path in subprocess.run(["git", "ls-files", "agent", "init"], text=True, check=True,
                                stdout=subprocess.PIPE).stdout.split():
         with open(path, encoding="utf-8") as source:
             if path.endswith((".c", ".h")):
-                headers[path] = re.findall(r'^#include "(\w+/[\w/]+\.h)"', source.read(), re.M)
+                text = source.read()
+                headers[path] = re.findall(r'^#include "(\w+/[\w/]+\.h)"', text, re.M)
+                system[path] = re.findall(r"^#include (<[^>]+>)", text, re.M)
 
     def all_of(path):
         return {one for name in headers.get(path, ()) for one in {name} | all_of(name)}
@@ -122,6 +124,10 @@ def twice():
         for name in names:
             by = [other for other in names if other != name and name in all_of(other)]
             if by and path.startswith("agent/") and name != path[:-1] + "h":
+                yield f"{path} includes {name}, which {by[0]} does"
+        for name in system[path]:
+            by = [other for other in sorted(all_of(path)) if name in system.get(other, ())]
+            if by and path.startswith("agent/"):
                 yield f"{path} includes {name}, which {by[0]} does"
 
 

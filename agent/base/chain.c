@@ -2,11 +2,9 @@
 /*
  * chain.c - lines that hold on to each other: see chain.h
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/chain.h"
 

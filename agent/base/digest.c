@@ -2,7 +2,6 @@
 /*
  * digest.c - SHA-256: see digest.h
  */
-#include <errno.h>
 #include <nettle/base16.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 /*
  * escape.c - bytes made harmless to look at: see escape.h
  */
-#include <string.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/utf8.h"

@@ -2,11 +2,7 @@
 /*
  * file.c - files of the user's, opened and read whole: see file.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/file.h"
 #include "init/io.h"

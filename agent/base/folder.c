@@ -2,13 +2,7 @@
 /*
  * folder.c - a folder of the user's that new files may be made in: see folder.h
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/file.h"
 #include "agent/base/folder.h"

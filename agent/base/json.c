@@ -2,9 +2,7 @@
 /*
  * json.c - JSON, read and made: see json.h
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/json.h"
 #include "agent/base/memory.h"

@@ -2,9 +2,7 @@
 /*
  * path.c - paths as users give them: see path.h
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 /*
  * secret.c - memory and variables for what must not get out: see secret.h
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <nettle/base16.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 /*
  * stop.c - the user's wish to stop: see stop.h
  */
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <sys/signalfd.h>

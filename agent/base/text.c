@@ -2,12 +2,10 @@
 /*
  * text.c - a growing, bounded string: see text.h
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <nettle/base64.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/text.h"

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
 
 #include "init/err.h"
 

@@ -2,7 +2,6 @@
 /*
  * budget.c - what a task may cost: see budget.h
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 

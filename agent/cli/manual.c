@@ -2,7 +2,6 @@
 /*
  * manual.c - help texts out of the tables: see options.h. The man page is made of them.
  */
-#include <string.h>
 
 #include "agent/cli/options.h"
 

@@ -2,8 +2,6 @@
 /*
  * options.c - arguments into a command's struct: see options.h
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/base/units.h"
 #include "agent/cli/options.h"

@@ -2,9 +2,7 @@
 /*
  * chat.c - a person talks, and the model writes steps: see solve.h
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/units.h"

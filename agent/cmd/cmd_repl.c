@@ -2,11 +2,7 @@
 /*
  * cmd_repl.c - stepjail-agent repl: a person at a prompt, or a script
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"

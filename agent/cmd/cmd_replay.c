@@ -3,10 +3,8 @@
  * cmd_replay.c - stepjail-agent replay: run a transcript's code again, and say what
  * differs
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"

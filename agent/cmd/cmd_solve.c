@@ -3,7 +3,6 @@
  * cmd_solve.c - stepjail-agent solve: one task, one model, one jail
  */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/memory.h"

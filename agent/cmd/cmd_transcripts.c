@@ -3,9 +3,7 @@
  * cmd_transcripts.c - stepjail-agent transcripts, verify, --man: a program of its own,
  * for no part of it needs C, or a right that a shell has not
  */
-#include <errno.h>
 #include <limits.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/secret.h"

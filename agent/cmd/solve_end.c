@@ -2,9 +2,7 @@
 /*
  * solve_end.c - the last words of a solve: see solve.h
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

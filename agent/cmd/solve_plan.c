@@ -3,10 +3,6 @@
  * solve_plan.c - all that a solve is made of, before anything hostile is heard: see
  * solve.h
  */
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"

@@ -6,13 +6,9 @@
  * come before the filter, which would refuse the calls that make them, and before the
  * filter Landlock is tried.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <linux/capability.h>
 

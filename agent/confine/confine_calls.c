@@ -17,7 +17,6 @@
  * asked; fcntl's F_SETOWN, which is a way to signal; memory that is executable. See
  * seccomp_rule_add(3).
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>

@@ -2,9 +2,7 @@
 /*
  * checks.c - have a check look at something, and say what came of it: see checks.h
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/file.h"
 #include "agent/base/memory.h"

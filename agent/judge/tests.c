@@ -2,9 +2,7 @@
 /*
  * tests.c - the user's tests judge the answer: see tests.h
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"

@@ -7,8 +7,6 @@
  * nobody in between but for their number and size; what a name may be is for stepjail to
  * say.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/judge/tests.h"
 

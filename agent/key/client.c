@@ -9,15 +9,11 @@
  *   come to an end. One that does not, that dies, or that says what it may not is not
  *   asked again.
  */
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/secret.h"

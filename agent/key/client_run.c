@@ -9,15 +9,10 @@
  *   reads what the main process says on the socket. Where that is nothing that it may
  *   say, this process ends.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "agent/base/file.h"
 #include "agent/base/secret.h"

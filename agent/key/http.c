@@ -3,8 +3,6 @@
  * http.c - one POST over libcurl: see http.h
  */
 #include <ctype.h>
-#include <errno.h>
-#include <string.h>
 #include <strings.h>
 
 #include "agent/key/http.h"

@@ -2,8 +2,6 @@
 /*
  * key.c - the API key: see key.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * mask.c - find the key in a text without knowing it: see mask.h
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 

@@ -5,10 +5,8 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "agent/key/reach.h"

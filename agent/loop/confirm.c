@@ -2,10 +2,8 @@
 /*
  * confirm.c - a person is asked before each step: see loop.h
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/units.h"

@@ -3,9 +3,7 @@
  * loop.c - write, execute, observe: see loop.h
  */
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "agent/base/units.h"
 #include "agent/loop/loop.h"

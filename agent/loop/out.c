@@ -3,11 +3,7 @@
  * out.c - --out: the folder, and what is said of it: see out.h. How it is filled is in
  * out_collect.c.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "agent/base/units.h"
 #include "agent/loop/out.h"

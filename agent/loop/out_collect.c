@@ -2,9 +2,7 @@
 /*
  * out_collect.c - /work/out, folder by folder, into one of the user's: see out.h
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "agent/base/path.h"
 #include "agent/base/utf8.h"

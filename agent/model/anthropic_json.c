@@ -6,8 +6,6 @@
  * blocks of one turn. A text block may not be blank, so a reply that was gets words in
  * the conversation that is sent. In a stream each event names its type, also in its data.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/model/fence.h"
 #include "agent/model/response.h"

@@ -3,7 +3,6 @@
  * chat.c - the conversation with a model so far: see chat.h
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/utf8.h"

@@ -8,7 +8,6 @@
  *   is good for is decided at the end: plain fences count only without
  *   Python.
  */
-#include <string.h>
 
 #include "agent/base/utf8.h"
 #include "agent/model/extract.h"

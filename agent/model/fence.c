@@ -2,7 +2,6 @@
 /*
  * fence.c - where a block of code begins and ends: see fence.h
  */
-#include <string.h>
 #include <strings.h>
 
 #include "agent/model/fence.h"

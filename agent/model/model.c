@@ -2,9 +2,7 @@
 /*
  * model.c - models by name: see model.h
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/model/model.h"
 #include "agent/model/response.h"

@@ -7,8 +7,6 @@
  * at all, some send arguments as an object, some answer without a stream. What cannot be
  * misunderstood is taken from all of them.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/model/response.h"
 #include "agent/model/tool.h"

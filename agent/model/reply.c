@@ -3,7 +3,6 @@
  * reply.c - what a model answered: see reply.h
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "agent/model/reply.h"
 

@@ -2,8 +2,6 @@
 /*
  * response.c - a server's answer while it comes in: see response.h
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/utf8.h"

@@ -29,8 +29,6 @@
  * with no text, a line before the first turn that is no comment, or too few turns is an
  * error.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/file.h"

@@ -2,8 +2,6 @@
 /*
  * settings.c - more members of each request: see settings.h
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/base/memory.h"
 #include "agent/model/settings.h"

@@ -7,7 +7,6 @@
  *   it; in other lines tags are looked for. What is behind a thought begins a line of its
  *   own, so that two halves make no fence.
  */
-#include <string.h>
 
 #include "agent/model/fence.h"
 #include "agent/model/think.h"

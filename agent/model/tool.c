@@ -2,7 +2,6 @@
 /*
  * tool.c - calls of the one tool: see tool.h
  */
-#include <string.h>
 
 #include "agent/base/utf8.h"
 #include "agent/model/fence.h"

@@ -2,7 +2,6 @@
 /*
  * inputs.c - what a run's jails were made with: see inputs.h
  */
-#include <string.h>
 
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"

@@ -6,13 +6,9 @@
  * of a file, or where a link points to; no link is followed. Whose a file is, and when it
  * was written, is not in it.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "agent/base/file.h"
 #include "agent/base/folder.h"

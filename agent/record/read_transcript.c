@@ -3,10 +3,7 @@
  * read_transcript.c - a transcript read back: see read_transcript.h
  */
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"

@@ -3,7 +3,6 @@
  * record.c - a run as JSON: see record.h
  */
 #include <limits.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"

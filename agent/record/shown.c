@@ -3,9 +3,7 @@
  * shown.c - what a step shows, kept in files: see shown.h
  */
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/units.h"
 #include "agent/record/shown.h"

@@ -2,16 +2,12 @@
 /*
  * transcript.c - the record of a run: see transcript.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/path.h"

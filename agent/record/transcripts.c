@@ -4,13 +4,8 @@
  * transcripts.h
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"

@@ -5,7 +5,6 @@
  * complete.py runs in a fork of the session that is thrown away, for a second at most.
  * Its answer is hostile: names that are none, or not what was asked for, are left out.
  */
-#include <string.h>
 
 #include "agent/base/source.h"
 #include "agent/repl/repl.h"

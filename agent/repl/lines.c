@@ -5,14 +5,9 @@
  * libedit asks for each character here, and not at the terminal, so that a wait for a key
  * ends when a signal comes: all of them are blocked and read from stop's fd.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <wchar.h>
 
 #include "agent/base/path.h"

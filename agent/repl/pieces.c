@@ -2,8 +2,6 @@
 /*
  * pieces.c - where statements begin: see pieces.h
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/base/source.h"
 #include "agent/repl/pieces.h"

@@ -6,10 +6,7 @@
  * What the code prints goes to stdout and stderr as it comes, control characters escaped;
  * the agent's own words go to stderr.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/utf8.h"

@@ -2,10 +2,7 @@
 /*
  * repl_command.c - the commands of the prompt, a row each. See repl.h
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent/base/units.h"
 #include "agent/repl/repl.h"

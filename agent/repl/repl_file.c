@@ -2,12 +2,8 @@
 /*
  * repl_file.c - the prompt's commands about files. See repl.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"

@@ -2,10 +2,7 @@
 /*
  * repl_typed.c - what a person types: lines become statements. See repl.h
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent/model/extract.h"
 #include "agent/repl/pieces.h"

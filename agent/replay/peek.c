@@ -2,17 +2,12 @@
 /*
  * peek.c - what a stranger's transcript says of its jails: see peek.h
  */
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/path.h"

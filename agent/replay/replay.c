@@ -2,10 +2,7 @@
 /*
  * replay.c - a transcript's steps run once more: see replay.h
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"

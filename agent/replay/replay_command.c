@@ -2,9 +2,6 @@
 /*
  * replay_command.c - what was done at a prompt between steps, done again. See replay.h
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 
 #include "agent/replay/replay.h"
 #include "init/io.h"

@@ -2,7 +2,6 @@
 /*
  * replay_compare.c - how a step differs from what is recorded of it: see replay.h
  */
-#include <string.h>
 
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"

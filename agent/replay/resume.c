@@ -2,8 +2,6 @@
 /*
  * resume.c - a run that goes on where an earlier one has ended: see resume.h
  */
-#include <errno.h>
-#include <string.h>
 #include <sys/file.h>
 
 #include "agent/record/transcripts.h"

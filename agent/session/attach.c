@@ -7,12 +7,9 @@
  * (agent/python/stepjail_mcp/attach.py). It has no byte behind it, because frames come
  * when they are asked for.
  */
-#include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "agent/base/json.h"
 #include "agent/session/attach.h"

@@ -10,17 +10,12 @@
  *	     --server the stream is that server's, and nobody writes to the pipe
  *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <linux/sched.h>
 

@@ -2,15 +2,10 @@
 /*
  * input_file.c - a file, a folder or a pipe given by --file: see input_file.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/file.h"
 #include "agent/base/folder.h"

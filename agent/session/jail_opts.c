@@ -3,9 +3,7 @@
  * jail_opts.c - the options of a session's jail, and the files that it is given: see
  * jail_opts.h
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/path.h"

@@ -2,17 +2,12 @@
 /*
  * launch.c - start stepjail, and see it end: see launch.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/units.h"

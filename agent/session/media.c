@@ -4,7 +4,6 @@
  */
 #include <endian.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/memory.h"
 #include "agent/session/media.h"

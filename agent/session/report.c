@@ -3,7 +3,6 @@
  * report.c - what stepjail says of runs, steps and requests: see report.h
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "agent/base/escape.h"
 #include "agent/session/report.h"

@@ -3,9 +3,7 @@
  * request.c - what a session is asked between steps: states, branches, files. See
  * session.h
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/units.h"

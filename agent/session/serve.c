@@ -9,11 +9,8 @@
  *   Our end of the socket does not block in either direction, so a stepjail that does not
  *   read cannot hold us up.
  */
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/units.h"

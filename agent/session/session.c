@@ -3,8 +3,6 @@
  * session.c - a session of `stepjail serve`: its beginning, end and frames. See
  * session.h; steps are in step.c, requests in request.c.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/base/units.h"
 #include "agent/base/version.h"

@@ -6,10 +6,8 @@
  * later. Here is a backstop behind them, for a stepjail that does not, and the task's own
  * deadline, at which there is no grace: nobody is going to read the rest.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/units.h"

@@ -2,7 +2,6 @@
 /*
  * verdict.c - how a step or a jail ended, in words: see verdict.h
  */
-#include <string.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/units.h"

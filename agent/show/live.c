@@ -2,7 +2,6 @@
 /*
  * live.c - words of a model or a jail in rows, while they still come: see live.h
  */
-#include <string.h>
 
 #include "agent/base/utf8.h"
 #include "agent/show/live.h"

@@ -2,14 +2,10 @@
 /*
  * show.c - what the user sees while the loop runs: see show.h
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/units.h"

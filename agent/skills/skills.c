@@ -2,9 +2,6 @@
 /*
  * skills.c - a folder of functions, offered to a model: see skills.h
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 
 #include "agent/base/source.h"
 #include "agent/record/inputs.h"
