@@ -117,6 +117,7 @@ int main(int argc, char **argv)
 
 	json_memory();
 	record_begin(argv);
+	options_know(commands);
 	r = io_hold_standard(O_RDONLY);
 	r = r < 0 ? err_set(&e, -r, "open /dev/null") : confine_early(&e);
 	if (r == 0 && argc > 1 &&

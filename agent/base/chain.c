@@ -2,7 +2,6 @@
 /*
  * chain.c - lines that hold on to each other: see chain.h
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

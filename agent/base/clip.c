@@ -2,7 +2,6 @@
 /*
  * clip.c - the head and the tail of a stream: see clip.h
  */
-#include <inttypes.h>
 
 #include "agent/base/clip.h"
 #include "agent/base/escape.h"

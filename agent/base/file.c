@@ -51,12 +51,18 @@ int file_open(const char *path, const char *option, struct err *e)
 int file_read(const char *path, const char *option, struct text *into, struct err *e)
 {
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_set(e, errno, "%s%s", option, path)
+		      : file_read_fd(fd, path, option, into, e);
+}
+
+int file_read_fd(int fd, const char *path, const char *option, struct text *into,
+		 struct err *e)
+{
 	char piece[16384];
 	ssize_t n = -1;
 	int r;
 
-	if (fd < 0)
-		return err_set(e, errno, "%s%s", option, path);
 	while (!into->failed && (n = io_read_all(fd, piece, sizeof(piece))) > 0)
 		text_add(into, piece, (size_t)n);
 	if (n < 0)

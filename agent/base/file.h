@@ -51,3 +51,7 @@ int file_open(const char *path, const char *option, struct err *e);
  * Return: 0, or -errno with a line that names the file; -E2BIG
  */
 int file_read(const char *path, const char *option, struct text *into, struct err *e);
+
+/** file_read_fd() - The same of one that is open */
+int file_read_fd(int fd, const char *path, const char *option, struct text *into,
+		 struct err *e);

@@ -2,7 +2,6 @@
 /*
  * json.c - JSON, read and made: see json.h
  */
-#include <stdlib.h>
 
 #include "agent/base/json.h"
 #include "agent/base/memory.h"

@@ -3,7 +3,6 @@
  * memory.c - memory that is there, or the end of the process: see memory.h
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -13,6 +13,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 /** memory_grow() - realloc(3), but never NULL; of NULL: malloc(3) */
 void *memory_grow(void *old, size_t bytes);

@@ -2,10 +2,8 @@
 /*
  * text.c - a growing, bounded string: see text.h
  */
-#include <inttypes.h>
 #include <nettle/base64.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/text.h"

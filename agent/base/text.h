@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 

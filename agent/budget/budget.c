@@ -2,7 +2,6 @@
 /*
  * budget.c - what a task may cost: see budget.h
  */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "agent/base/file.h"

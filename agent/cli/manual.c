@@ -19,6 +19,9 @@ static const char *const headings[OPT_GROUPS] = {
 static const struct exit_row done[] = { { "0", "Done." }, { NULL, NULL } };
 
 #define HELP_LINES "  An option with [=no|yes] means yes where no value is given.\n"
+#define CONFIG_LINES                                                                      \
+	"  What is not given is taken from variables, as STEPJAIL_ROOTFS for --rootfs,\n" \
+	"  then from $XDG_CONFIG_HOME/stepjail/agent.conf: see --config.\n"
 
 /* words into lines of HELP_WIDTH, the second and later ones indented */
 static void wrap(struct text *out, const char *words, size_t indent)
@@ -116,6 +119,8 @@ void options_help(const struct command *cmd, const struct exit_row *exits,
 	text_puts(out, "\n");
 	help(cmd, all, out);
 	text_puts(out, "\nHelp:\n" HELP_LINES);
+	if (options_find(cmd, "config", &o))
+		text_puts(out, CONFIG_LINES);
 	if (!all)
 		text_printf(out, "  stepjail-agent %s --help all has every option.\n",
 			    cmd->name);

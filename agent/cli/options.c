@@ -4,7 +4,13 @@
  */
 
 #include "agent/base/units.h"
+#include "agent/cli/config.h"
 #include "agent/cli/options.h"
+
+/* where an option's value is from; a later one wins */
+enum source { NOWHERE, FROM_FILE, FROM_VARIABLE, GIVEN };
+
+static const struct command *const *known;
 
 #define ONE_TEXT "one, in quotes; a value that an option may lack is joined to it by ="
 
@@ -115,6 +121,16 @@ static size_t find(const struct command *cmd, const char *name, size_t length,
 	return i;
 }
 
+bool options_find(const struct command *cmd, const char *name, struct opt *o)
+{
+	return options_row(cmd, find(cmd, name, strlen(name), o), o);
+}
+
+static bool stands_alone(const struct opt *o)
+{
+	return o->kind == OPT_FLAG || (o->arg && o->arg[0] == '[');
+}
+
 /* a word behind an option that may stand alone, which belongs to it */
 static bool is_answer(const char *word)
 {
@@ -124,7 +140,7 @@ static bool is_answer(const char *word)
 
 /* one "--name", "--name=value" or "--name value"; returns how many arguments it took */
 static int take_option(const struct command *cmd, char *const *argv, void *into,
-		       bool *given, struct err *e)
+		       enum source *given, struct err *e)
 {
 	const char *name = argv[0] + 2;
 	const char *equals = strchr(name, '=');
@@ -139,11 +155,10 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 			       argv[0], cmd->name);
 	if (given[number] && o->kind != OPT_LIST)
 		return err_say(e, EINVAL, "--%s: given twice", o->name);
-	given[number] = true;
+	given[number] = GIVEN;
 
 	/* one that may stand alone means yes */
-	bool alone = !equals && (o->kind == OPT_FLAG || (o->arg && o->arg[0] == '[')) &&
-		     !(argv[1] && is_answer(argv[1]));
+	bool alone = !equals && stands_alone(o) && !(argv[1] && is_answer(argv[1]));
 	const char *value = equals ? equals + 1 : alone ? "yes" : argv[1];
 
 	if (!value || !*value)
@@ -161,7 +176,7 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 
 /* an option that would have no effect is a mistake, and its user is told */
 static int check_company(const struct command *cmd, const struct opt *o,
-			 const bool *given, struct err *e)
+			 const enum source *given, struct err *e)
 {
 	cleanup_text struct text all = { 0 };
 	const char *const *with = o->with;
@@ -178,8 +193,73 @@ static int check_company(const struct command *cmd, const struct opt *o,
 		       : 0;
 }
 
+void options_know(const struct command *const *all)
+{
+	known = all;
+}
+
+static bool is_known(const char *name)
+{
+	struct opt o;
+
+	for (size_t i = 0; known && known[i]; i++)
+		if (options_find(known[i], name, &o))
+			return true;
+	return false;
+}
+
+/* note where an option's value is to come from, or @set it; one that would have no effect
+ * is left out */
+static int take_default(const struct command *cmd, const struct config_line *line,
+			bool final, void *into, enum source *given, struct err *e)
+{
+	enum source source = line->variable ? FROM_VARIABLE : FROM_FILE;
+	struct opt o;
+	size_t number = find(cmd, line->name, strlen(line->name), &o);
+	const char *value = line->value;
+	struct err unheard;
+
+	if (!options_row(cmd, number, &o))
+		return line->variable || is_known(line->name)
+			       ? 0
+			       : err_say(e, EINVAL, "'%.80s' is not an option",
+					 line->name);
+	if (o.only_given || given[number] > source)
+		return 0;
+	if (!*value && stands_alone(&o))
+		value = "yes";
+	if (final)
+		return check_company(cmd, &o, given, &unheard) < 0
+			       ? 0
+			       : set(&o, value, (char *)into + o.offset, e);
+	if (given[number] == source && o.kind != OPT_LIST)
+		return err_say(e, EINVAL, "--%s: given twice", o.name);
+	given[number] = source;
+	return *value ? 0 : refuse(&o, NULL, e);
+}
+
+static int take_defaults(const struct command *cmd, void *into, enum source *given,
+			 struct err *e)
+{
+	static struct config config; /* what is taken points into it */
+	const char *asked;
+	struct opt o;
+
+	if (!options_find(cmd, "config", &o))
+		return 0;
+	memcpy(&asked, (char *)into + o.offset, sizeof(asked));
+	if (config_read(asked, &config, e) < 0)
+		return -e->errnum;
+	for (int final = 0; final <= 1; final++)
+		for (size_t i = 0; i < config.count; i++)
+			if (take_default(cmd, &config.lines[i], final, into, given, e) <
+			    0)
+				return config_within(&config, &config.lines[i], e);
+	return 0;
+}
+
 /* presets, where nothing was given */
-static int complete(const struct command *cmd, void *into, const bool *given,
+static int complete(const struct command *cmd, void *into, const enum source *given,
 		    struct err *e)
 {
 	struct opt o;
@@ -187,9 +267,9 @@ static int complete(const struct command *cmd, void *into, const bool *given,
 	for (size_t i = 0; options_row(cmd, i, &o); i++) {
 		int r = 0;
 
-		if (given[i])
+		if (given[i] == GIVEN)
 			r = check_company(cmd, &o, given, e);
-		else if (o.preset)
+		else if (o.preset && !given[i])
 			r = set(&o, o.preset, (char *)into + o.offset, e);
 		if (r < 0)
 			return r;
@@ -210,7 +290,7 @@ static enum opt_help asked_help(char *const *argv)
 int options_parse(const struct command *cmd, char *const *argv, void *into,
 		  const char **operand, enum opt_help *help, struct err *e)
 {
-	bool given[OPT_ROWS_MAX + 1] = { false };
+	enum source given[OPT_ROWS_MAX + 1] = { NOWHERE };
 	bool only_operands = false;
 
 	*operand = NULL;
@@ -243,5 +323,6 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 		return err_say(e, EINVAL,
 			       "%s: the %s is missing; see stepjail-agent %s --help",
 			       cmd->name, cmd->operand, cmd->name);
-	return complete(cmd, into, given, e);
+	return take_defaults(cmd, into, given, e) < 0 ? -e->errnum
+						      : complete(cmd, into, given, e);
 }

@@ -55,6 +55,7 @@ struct opt {
 	enum opt_kind kind;
 	enum opt_group group;
 	bool common;            /* shown without "all"; see options_help() */
+	bool only_given;        /* takes no default of config.h */
 	size_t offset;          /* in the struct of its part */
 	const char *help;       /* one sentence */
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
@@ -112,8 +113,16 @@ struct command {
 		   struct err *e);
 };
 
+/** options_know() - These commands there are: a file of defaults may have the options of
+ * each, and says nothing to the others */
+void options_know(const struct command *const *all);
+
 /**
  * options_parse() - Fill a command's struct from its arguments
+ *
+ * Of a command with an option --config, what is not given is taken from the user's
+ * defaults (config.h), and then from the table.
+ *
  * @argv:	Arguments after the command's name, NULL at the end; values point into it
  * @into:	@cmd->opts_bytes bytes, zeroed
  * @operand:	Gets the one operand, NULL where the command has none
@@ -132,6 +141,9 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
  * Return: false behind the last
  */
 bool options_row(const struct command *cmd, size_t number, struct opt *o);
+
+/** options_find() - The same by name; false where there is none */
+bool options_find(const struct command *cmd, const char *name, struct opt *o);
 
 /**
  * options_help() - Add a command's --help text

@@ -2,7 +2,6 @@
 /*
  * chat.c - a person talks, and the model writes steps: see solve.h
  */
-#include <inttypes.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/units.h"

@@ -2,7 +2,6 @@
 /*
  * cmd_repl.c - stepjail-agent repl: a person at a prompt, or a script
  */
-#include <stdlib.h>
 
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"

@@ -3,8 +3,6 @@
  * cmd_replay.c - stepjail-agent replay: run a transcript's code again, and say what
  * differs
  */
-#include <inttypes.h>
-#include <stdlib.h>
 
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
@@ -25,11 +23,13 @@ struct replay_options {
 
 static const struct opt opts[] = {
 	{ "file", "PATH", NULL, ROW(TASK, LIST, jail.files),
-	  "Use this file in place of the recorded one of the same name. May be given again." },
+	  "Use this file in place of the recorded one of the same name. May be given again.",
+	  .only_given = true },
 	{ "skills", "DIR", NULL, ROW(TASK, TEXT, skills),
-	  "The folder of functions that the recorded task had (solve --skills)." },
+	  "The folder of functions that the recorded task had (solve --skills).",
+	  .only_given = true },
 	{ "rootfs", "NAME|DIR", NULL, ROW(TASK, TEXT, jail.rootfs),
-	  "Use this root tree in place of the recorded one." },
+	  "Use this root tree in place of the recorded one.", .only_given = true },
 	{ .name = NULL },
 };
 

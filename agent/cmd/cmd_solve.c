@@ -2,7 +2,6 @@
 /*
  * cmd_solve.c - stepjail-agent solve: one task, one model, one jail
  */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "agent/base/memory.h"

@@ -2,7 +2,6 @@
 /*
  * solve_end.c - the last words of a solve: see solve.h
  */
-#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 /*
  * checks.c - have a check look at something, and say what came of it: see checks.h
  */
-#include <stdlib.h>
 
 #include "agent/base/file.h"
 #include "agent/base/memory.h"

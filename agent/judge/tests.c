@@ -2,7 +2,6 @@
 /*
  * tests.c - the user's tests judge the answer: see tests.h
  */
-#include <inttypes.h>
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"

@@ -10,7 +10,6 @@
  *   asked again.
  */
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>

@@ -3,7 +3,6 @@
  * loop.c - write, execute, observe: see loop.h
  */
 #include <ctype.h>
-#include <inttypes.h>
 
 #include "agent/base/units.h"
 #include "agent/loop/loop.h"

@@ -3,7 +3,6 @@
  * loop_ask.c - one reply of the model, as far as context and budgets have room: see
  * loop.h
  */
-#include <inttypes.h>
 
 #include "agent/loop/loop.h"
 

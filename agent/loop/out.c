@@ -3,7 +3,6 @@
  * out.c - --out: the folder, and what is said of it: see out.h. How it is filled is in
  * out_collect.c.
  */
-#include <inttypes.h>
 
 #include "agent/base/units.h"
 #include "agent/loop/out.h"

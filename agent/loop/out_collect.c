@@ -2,7 +2,6 @@
 /*
  * out_collect.c - /work/out, folder by folder, into one of the user's: see out.h
  */
-#include <inttypes.h>
 
 #include "agent/base/path.h"
 #include "agent/base/utf8.h"

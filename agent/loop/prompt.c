@@ -2,7 +2,6 @@
 /*
  * prompt.c - what the model is told: see prompt.h
  */
-#include <inttypes.h>
 
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"

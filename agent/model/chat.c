@@ -2,7 +2,6 @@
 /*
  * chat.c - the conversation with a model so far: see chat.h
  */
-#include <stdlib.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/utf8.h"

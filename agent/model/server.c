@@ -15,9 +15,7 @@
  *   Tokens are counted as the server tells. Where it tells none, they are judged by bytes
  *   and it is said that they are, so that a budget holds with any server.
  */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/random.h>
 
 #include "agent/base/escape.h"

@@ -6,7 +6,6 @@
  * of a file, or where a link points to; no link is followed. Whose a file is, and when it
  * was written, is not in it.
  */
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
  * read_transcript.c - a transcript read back: see read_transcript.h
  */
 #include <ctype.h>
-#include <inttypes.h>
 
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"

@@ -2,7 +2,6 @@
 /*
  * shown.c - what a step shows, kept in files: see shown.h
  */
-#include <inttypes.h>
 #include <sys/stat.h>
 
 #include "agent/base/units.h"

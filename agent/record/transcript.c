@@ -2,7 +2,6 @@
 /*
  * transcript.c - the record of a run: see transcript.h
  */
-#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>

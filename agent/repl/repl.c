@@ -6,7 +6,6 @@
  * What the code prints goes to stdout and stderr as it comes, control characters escaped;
  * the agent's own words go to stderr.
  */
-#include <inttypes.h>
 #include <unistd.h>
 
 #include "agent/base/utf8.h"

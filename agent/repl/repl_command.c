@@ -2,7 +2,6 @@
 /*
  * repl_command.c - the commands of the prompt, a row each. See repl.h
  */
-#include <inttypes.h>
 
 #include "agent/base/units.h"
 #include "agent/repl/repl.h"

@@ -2,7 +2,6 @@
 /*
  * repl_file.c - the prompt's commands about files. See repl.h
  */
-#include <inttypes.h>
 #include <time.h>
 
 #include "agent/base/file.h"

@@ -2,7 +2,6 @@
 /*
  * repl_typed.c - what a person types: lines become statements. See repl.h
  */
-#include <inttypes.h>
 
 #include "agent/model/extract.h"
 #include "agent/repl/pieces.h"

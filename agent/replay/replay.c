@@ -2,7 +2,6 @@
 /*
  * replay.c - a transcript's steps run once more: see replay.h
  */
-#include <inttypes.h>
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"

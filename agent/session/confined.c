@@ -2,7 +2,6 @@
 /*
  * confined.c - a command's own confinement, from the broker to the report: see confined.h
  */
-#include <inttypes.h>
 #include <unistd.h>
 
 #include "agent/session/confined.h"

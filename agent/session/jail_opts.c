@@ -3,7 +3,6 @@
  * jail_opts.c - the options of a session's jail, and the files that it is given: see
  * jail_opts.h
  */
-#include <stdlib.h>
 
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
@@ -54,6 +53,9 @@ const struct opt host_opts[] = {
 	     "Run without cgroup limits where the host has no usable cgroup v2, or without a record of violations where an outer sandbox keeps it."),
 	PASS("policy", "FILE", JAIL,
 	     "Read more options for every jail from this file: see stepjail(1)."),
+	{ "config", "FILE", NULL, ROW(JAIL, TEXT, config),
+	  "Take options that are not given from this file, a line for each: its name, a blank, its value; none for no file. Without this option it is $XDG_CONFIG_HOME/stepjail/agent.conf, or ~/.config/stepjail/agent.conf, if there is one. Variables such as STEPJAIL_STEP_TIME win over the file.",
+	  .only_given = true },
 	{ "stepjail", "PATH", NULL, ROW(JAIL, TEXT, stepjail),
 	  "The stepjail to start; without this, the one beside this program." },
 	{ "server", "PATH", NULL, ROW(JAIL, TEXT, server),

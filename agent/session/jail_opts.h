@@ -14,6 +14,7 @@ struct jail_options {
 	const char *rootfs;
 	const char *stepjail;
 	const char *server;
+	const char *config;
 	uint64_t step_ms;
 	uint64_t file_limit_bytes;
 	struct opt_list files;

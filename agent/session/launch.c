@@ -4,7 +4,6 @@
  */
 #include <limits.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -3,7 +3,6 @@
  * media.c - what a step shows, as it comes: see media.h
  */
 #include <endian.h>
-#include <stdlib.h>
 
 #include "agent/base/memory.h"
 #include "agent/session/media.h"

@@ -6,7 +6,6 @@
  * later. Here is a backstop behind them, for a stepjail that does not, and the task's own
  * deadline, at which there is no grace: nobody is going to read the rest.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -2,9 +2,7 @@
 /*
  * show.c - what the user sees while the loop runs: see show.h
  */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 
 #include "agent/base/memory.h"

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.c - defaults of the user's for options: see config.h
+ */
+#include <ctype.h>
+
+#include "agent/base/file.h"
+#include "agent/base/memory.h"
+#include "agent/cli/config.h"
+#include "init/io.h"
+
+#define PREFIX "STEPJAIL_"
+#define BLANKS " \t"
+
+static int add(struct config *c, struct config_line line, struct err *e)
+{
+	if (c->count == CONFIG_LINES_MAX)
+		return err_say(e, E2BIG, "more than %d defaults of options",
+			       CONFIG_LINES_MAX);
+	c->lines[c->count++] = line;
+	return 0;
+}
+
+/* STEPJAIL_STEP_TIME=5s is "step-time"; whether there is such an option is not known here */
+static int add_variables(struct config *c, struct err *e)
+{
+	int r = 0;
+
+	for (char **at = environ; r == 0 && *at; at++) {
+		const char *equals = strchr(*at, '=');
+
+		if (strncmp(*at, PREFIX, strlen(PREFIX)) != 0 || !equals || !equals[1])
+			continue;
+
+		char *name = memory_string(*at + strlen(PREFIX));
+
+		name[equals - *at - (ptrdiff_t)strlen(PREFIX)] = '\0';
+		for (char *k = name; *k; k++)
+			*k = (char)(*k == '_' ? '-' : tolower((unsigned char)*k));
+		r = add(c, (struct config_line){ name, equals + 1, *at, 0 }, e);
+	}
+	return r;
+}
+
+static char *find_path(const char *asked)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	struct text path = { 0 };
+
+	if (asked)
+		text_puts(&path, asked);
+	else if (config && config[0] == '/')
+		text_printf(&path, "%s/stepjail/agent.conf", config);
+	else if (home && home[0] == '/')
+		text_printf(&path, "%s/.config/stepjail/agent.conf", home);
+	return path.bytes;
+}
+
+/* whoever writes it chooses which programs run, and what goes where */
+static int check_owner(int fd, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_set(e, errno, "--config: %s", path);
+	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & 022))
+		return 0;
+	return err_say(
+		e, EPERM,
+		"--config: %s: not read: it must be a file of yours or of root's that nobody else can write (chown, chmod go-w)",
+		path);
+}
+
+static int take_lines(struct config *c, char *rest, struct err *e)
+{
+	size_t number = 0;
+	int r = 0;
+
+	for (char *line; r == 0 && (line = strsep(&rest, "\n"));) {
+		char *name = line + strspn(line, BLANKS);
+		char *value = name + strcspn(name, BLANKS);
+		size_t length = strlen(line);
+
+		number++;
+		if (!*name || *line == '#')
+			continue;
+		while (strchr(BLANKS, line[length - 1]))
+			line[--length] = '\0';
+		while (*value && strchr(BLANKS, *value))
+			*value++ = '\0';
+		r = add(c, (struct config_line){ name, value, NULL, number }, e);
+	}
+	return r;
+}
+
+int config_read(const char *asked, struct config *c, struct err *e)
+{
+	if (c->taken)
+		return 0;
+	c->taken = true;
+	c->file.max = CONFIG_BYTES_MAX;
+	asked = asked ? asked : getenv(PREFIX "CONFIG");
+	if (add_variables(c, e) < 0)
+		return -e->errnum;
+	c->path = find_path(asked);
+	if (!c->path || strcmp(c->path, "none") == 0 ||
+	    (!asked && access(c->path, F_OK) < 0 && errno == ENOENT))
+		return 0;
+
+	cleanup_fd int fd = file_open(c->path, "--config: ", e);
+
+	if (fd < 0 || check_owner(fd, c->path, e) < 0 ||
+	    file_read_fd(fd, c->path, "--config: ", &c->file, e) < 0)
+		return -e->errnum;
+	if (strcspn(text_string(&c->file), "\r") != c->file.length)
+		return err_say(e, EINVAL,
+			       "--config: %s holds a carriage return or a NUL byte",
+			       c->path);
+	return take_lines(c, c->file.bytes, e);
+}
+
+int config_within(const struct config *c, const struct config_line *line, struct err *e)
+{
+	return line->variable ? err_within(e, "%.*s: ", (int)strcspn(line->variable, "="),
+					   line->variable)
+			      : err_within(e, "%s:%zu: ", c->path, line->number);
+}
