@@ -19,7 +19,7 @@ static const struct opt opts[] = {
 	{ "model-name", "NAME", NULL, COMMON(MODEL, TEXT, plan.model_name),
 	  "The model's name on the server." },
 	{ "code-in", NULL, "text", COMMON(MODEL, CHOICE, code_in),
-	  "Take code from the text of replies (in fences or tags), or from calls of a tool named python.",
+	  "Take code from the text of replies (in fences or tags), or from calls of a tool named python; then a tool named answer can end the task, too.",
 	  .choices = { "text", "tools" } },
 	{ "base-url", "URL", NULL, COMMON(MODEL, TEXT, plan.base_url),
 	  "The server's address, without /chat/completions or /messages at its end, such as https://api.openai.com/v1. Each --model has its own default." },
@@ -164,9 +164,9 @@ const struct command command_solve = {
 	.about =
 		"The model is given the task, and the names and first lines of the files. Its code runs in a jail, step by step in one interpreter; after each step it is told what the code printed and how it ended. A reply without code is the answer.\n\n"
 		"With - for TASK, the task is read from stdin, at most 1 MiB.\n\n"
-		"The FILE of --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply, and the lines behind it are its text. Directly behind '--- turn' there may be lines 'expect: TEXT', which the message that is answered must contain; 'finish: length', which marks the reply as cut off; and 'call: python', which makes the text the arguments of a call of that tool. Lines before the first turn that begin with # are comments.\n\n"
+		"The FILE of --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply, and the lines behind it are its text. Directly behind '--- turn' there may be lines 'expect: TEXT', which the message that is answered must contain; 'finish: length', which marks the reply as cut off; and 'call: python', which makes the text the arguments of a call of that tool (or of answer). Lines before the first turn that begin with # are comments.\n\n"
 		"With --tests, the model writes files; its answer counts when the tests pass with these files in a fresh jail. Tests for unittest or pytest share a process with the solution, so a solution that is written to change the test runner passes them. Plain cases are compared in a jail where the solution has never been. They are a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\".\n\n"
-		"Code is taken from ```python fences and <execute_python> tags; where a reply has neither, from fences without a word. Several blocks are run as one step, in order. With --code-in tools, code is taken only from calls of the tool python.\n\n" SHOWN_ABOUT
+		"Code is taken from ```python fences and <execute_python> tags; where a reply has neither, from fences without a word. Several blocks are run as one step, in order. With --code-in tools, code is taken only from calls of the tool python. A reply without a call is the answer, and so is the text of a call of the tool answer, which may be code.\n\n" SHOWN_ABOUT
 		"\n\n"
 		"A check (--check-answer, --check-reply, --check-prompt) is a command line: words and quotes as in a shell, but nothing is expanded, and there is no shell. It runs in a fresh jail with the root tree, limits and files of the steps, and reads from stdin what it is to check. python3 is the jail's own interpreter; another program needs --lock-code=no. Only exit status 0 lets that pass: a check that crashes, takes too long or hits a limit has refused. A check that cannot be started ends the task with status 125.\n\n"
 		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last: signature and first line of the docstring. No jail can change DIR. To keep a function that a model has written, let it be copied out by --out, look at it, and put it into DIR.\n\n"

@@ -100,7 +100,8 @@ int solve_print_answer(struct solve *s, struct err *e)
 	struct show out;
 
 	show_open(&out, STDOUT_FILENO, (enum show_color)s->o->color, s->task.stop);
-	if (out.terminal && s->task.show.seen && is_one_terminal()) {
+	if (out.terminal && s->task.show.seen && !s->loop.reply.call_count &&
+	    is_one_terminal()) {
 		show_line(&s->task.show, "the answer is above");
 		return 0;
 	}

@@ -37,6 +37,8 @@ int loop_hear(struct loop *l, const char *words, struct err *e)
 	cJSON *o = cJSON_CreateObject();
 
 	json_add(o, "text", words);
+	/* an answer that was a call */
+	chat_settle(&l->chat, "This was taken as your answer.");
 	chat_add(&l->chat, ROLE_USER, words, strlen(words));
 	return task_record(l->task, "user", o, e);
 }
@@ -232,10 +234,11 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
  * -errno */
 static int judged(struct loop *l, struct err *e)
 {
+	const struct text *said = l->reply.call_count ? &l->found.code : &l->reply.text;
 	struct text *words = &l->complaint;
 	int r = 1;
 
-	text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
+	text_add(&l->answer, said->bytes, said->length);
 	if (l->tests.count)
 		r = tests_ask(&l->tests, words, e);
 	if (r > 0)

@@ -39,9 +39,9 @@ static const char by_tool[] =
  * in calls */
 static const char *const ends[2][2] = {
 	{ "A reply without a code block is your final answer and ends the task. Give it as soon as you know it, in plain words.\n",
-	  "A reply without a call is your final answer and ends the task, also where there is code in it. Give it as soon as you know it, in plain words.\n" },
+	  "A reply without a call is your final answer and ends the task, also where there is code in it; so is the text of a call of the tool answer, for which a reply has no other call. Give it as soon as you know it, in plain words unless the task asks for another form.\n" },
 	{ "A reply without a code block says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n",
-	  "A reply without a call says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n" },
+	  "A reply without a call, or a call of the tool answer, says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n" },
 };
 
 void prompt_system(const struct loop *l, struct text *out)

@@ -88,8 +88,7 @@ static void ask(const struct model *m, const struct chat *chat, cJSON *root)
 	json_add(root, "max_tokens", most);
 	(void)cJSON_AddTrueToObject(root, "stream");
 	if (m->plan->tools)
-		tool_offer(json_append(cJSON_AddArrayToObject(root, "tools")),
-			   "input_schema");
+		tool_offer(cJSON_AddArrayToObject(root, "tools"), NULL, "input_schema");
 	add_turns(root, chat);
 }
 

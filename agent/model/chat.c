@@ -75,6 +75,12 @@ void chat_add_observation(struct chat *c, const char *text, size_t length)
 	}
 }
 
+void chat_settle(struct chat *c, const char *words)
+{
+	if (c->count && c->list[c->count - 1].call_count)
+		chat_add_observation(c, words, strlen(words));
+}
+
 uint64_t chat_bytes(const struct chat *c)
 {
 	uint64_t bytes = 0;

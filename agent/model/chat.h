@@ -39,6 +39,9 @@ void chat_add_reply(struct chat *c, const struct reply *reply);
  */
 void chat_add_observation(struct chat *c, const char *text, size_t length);
 
+/** chat_settle() - Where the last message has calls, that is what became of them */
+void chat_settle(struct chat *c, const char *words);
+
 /** chat_bytes() - Of all texts, and something for what is written around each */
 uint64_t chat_bytes(const struct chat *c);
 

@@ -64,9 +64,8 @@ static void ask(const struct model *m, const struct chat *chat, cJSON *root)
 		json_add(root, is_openai ? "max_completion_tokens" : "max_tokens",
 			 m->reply_tokens);
 	if (m->plan->tools)
-		tool_offer(
-			add_function(json_append(cJSON_AddArrayToObject(root, "tools"))),
-			"parameters");
+		tool_offer(cJSON_AddArrayToObject(root, "tools"), add_function,
+			   "parameters");
 	for (size_t i = 0; i < chat->count; i++)
 		add_message(messages, &chat->list[i]);
 }

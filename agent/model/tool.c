@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tool.c - calls of the one tool: see tool.h
+ * tool.c - what a model is offered, and its calls: see tool.h
  */
 
 #include "agent/base/utf8.h"
@@ -11,11 +11,49 @@
 
 #define NOTHING_RUN " Nothing was run."
 
-void tool_offer(cJSON *tool, const char *schema)
+static const struct tool {
+	const char *name, *words;
+	const char *takes; /* its argument */
+	const char *what;  /* that is */
+} offered[] = {
+	{ "python",
+	  "Run Python code in the sandbox, as one step, and be told what it printed and how it ended.",
+	  "code", "The code to run." },
+	{ "answer",
+	  "Give the final answer, which ends the task. It may be code, which is not run. Call this alone.",
+	  "text", "The answer as the user is to have it." },
+};
+
+void tool_offer(cJSON *list, cJSON *(*place)(cJSON *item), const char *schema)
 {
-	json_add(tool, "name", TOOL_NAME);
-	json_add(tool, "description", TOOL_WORDS);
-	(void)cJSON_AddRawToObject(tool, schema, TOOL_SCHEMA);
+	for (size_t i = 0; i < COUNT(offered); i++) {
+		const struct tool *t = &offered[i];
+		cJSON *item = json_append(list);
+		cJSON *tool = place ? place(item) : item;
+		cleanup_text struct text takes = { 0 };
+
+		json_add(tool, "name", t->name);
+		json_add(tool, "description", t->words);
+		text_printf(
+			&takes,
+			"{\"type\":\"object\",\"properties\":{\"%s\":{\"type\":\"string\",\"description\":\"%s\"}},\"required\":[\"%s\"],\"additionalProperties\":false}",
+			t->takes, t->what, t->takes);
+		(void)cJSON_AddRawToObject(tool, schema, text_string(&takes));
+	}
+}
+
+/* NULL where there is none of that name */
+static const struct tool *find(const struct call *c)
+{
+	for (size_t i = 0; i < COUNT(offered); i++)
+		if (strcmp(c->name, offered[i].name) == 0)
+			return &offered[i];
+	return NULL;
+}
+
+bool tool_is_answer(const struct call *c)
+{
+	return find(c) == &offered[1];
 }
 
 static cJSON *parse(const struct call *c)
@@ -32,31 +70,36 @@ static bool holds_nul(const struct call *c)
 	return copy.failed || (copy.length && json_mend(copy.bytes, copy.length));
 }
 
-/* one call's code behind the others', or a complaint */
+/* one call's code behind the others', or its answer, or a complaint */
 static void add_code(const struct call *c, struct text *code, struct text *complaint)
 {
 	cleanup_json cJSON *root = parse(c);
-	const char *source = json_string(root, "code");
-	const char *words = NULL;
+	const struct tool *t = find(c);
+	const char *source = t ? json_string(root, t->takes) : NULL;
 
-	if (strcmp(c->name, TOOL_NAME) != 0)
-		text_printf(complaint,
-			    "There is no tool '%s': the only one is " TOOL_NAME
-			    "." NOTHING_RUN,
-			    c->name);
+	if (!t)
+		text_printf(
+			complaint,
+			"There is no tool '%s': there are python and answer." NOTHING_RUN,
+			c->name);
 	else if (holds_nul(c))
-		words = extract_complaint(EXTRACT_NOT_TEXT);
+		text_puts(complaint, extract_complaint(EXTRACT_NOT_TEXT));
 	else if (!source)
-		words = "The arguments of your call are no JSON object with a string \"code\"." NOTHING_RUN
-			" Call it with {\"code\": \"...\"}: the code alone, as one JSON string.";
+		text_printf(
+			complaint,
+			"The arguments of your call are no JSON object with a string \"%s\"." NOTHING_RUN
+			" Call it with {\"%s\": \"...\"}: the %s alone, as one JSON string.",
+			t->takes, t->takes, t->takes);
+	else if (tool_is_answer(c))
+		text_puts(code, source);
 	else
 		fence_copy((struct span){ source, strlen(source) }, 0, code);
-	text_puts(complaint, words ? words : "");
 }
 
 void tool_read(const struct reply *reply, bool tools, struct extract *x,
 	       struct text *complaint)
 {
+	bool answer = false;
 	const char *words;
 
 	*x = (struct extract){ .closed = true, .code.max = EXTRACT_CODE_MAX };
@@ -73,10 +116,18 @@ void tool_read(const struct reply *reply, bool tools, struct extract *x,
 	else if (reply->calls_dropped)
 		text_printf(complaint, "You made more than %d calls at once." NOTHING_RUN,
 			    REPLY_CALLS_MAX);
+	for (size_t i = 0; i < reply->call_count; i++)
+		answer = answer || tool_is_answer(&reply->calls[i]);
+	if (answer && reply->call_count > 1 && !complaint->length)
+		text_puts(
+			complaint,
+			"Call answer alone, once you have been told what your code did." NOTHING_RUN);
 	for (size_t i = 0; !complaint->length && i < reply->call_count; i++)
 		add_code(&reply->calls[i], &x->code, complaint);
 	if (!complaint->length)
 		x->kind = extract_kind(&x->code);
+	if (answer && !complaint->length && x->kind != EXTRACT_TOO_LONG)
+		x->kind = x->kind == EXTRACT_CODE ? EXTRACT_ANSWER : EXTRACT_SILENCE;
 	words = extract_complaint(x->kind);
 	text_puts(complaint, words ? words : "");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tool.h - the one tool that a model is offered with --code-in tools, and calls of it
+ * tool.h - the tools that a model is offered with --code-in tools, and calls of them: one
+ * runs code, the other ends the task with a text, which may be code
  */
 #pragma once
 
@@ -8,24 +9,20 @@
 #include "agent/model/extract.h"
 #include "agent/model/reply.h"
 
-#define TOOL_NAME "python"
-#define TOOL_WORDS                                                                       \
-	"Run Python code in the sandbox, as one step, and be told what it printed and "  \
-	"how it ended."
-#define TOOL_SCHEMA                                                                      \
-	"{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\","            \
-	"\"description\":\"The code to run.\"}},\"required\":[\"code\"],"                \
-	"\"additionalProperties\":false}"
+/** tool_offer() - Add what a model is told of them to a list, in order; @place: gives the
+ * object of a new item that they are described in, or NULL for the item itself; @schema:
+ * the member's name for what their arguments are */
+void tool_offer(cJSON *list, cJSON *(*place)(cJSON *item), const char *schema);
 
-/** tool_offer() - Add what a model is told of it to an object; @schema: the member's name
- * for what its arguments are */
-void tool_offer(cJSON *tool, const char *schema);
+/** tool_is_answer() - Whether a call ends the task */
+bool tool_is_answer(const struct call *c);
 
 /**
  * tool_read() - The code in a reply's calls
  * @tools:	The tool was offered
  * @x:		Overwritten, as by extract_code(). Several calls are one step, in their
- *		order, as several blocks of a text are. EXTRACT_ANSWER without a call
+ *		order, as several blocks of a text are. EXTRACT_ANSWER without a call; or
+ *		of a call that ends the task, whose text is in x->code then
  * @complaint:	Gets what to tell the model where the calls cannot be run
  *
  * Code is never mended: what a model did not write is not run.

@@ -4,6 +4,7 @@
  */
 #include <sys/file.h>
 
+#include "agent/model/tool.h"
 #include "agent/record/transcripts.h"
 #include "agent/replay/resume.h"
 #include "init/io.h"
@@ -187,7 +188,9 @@ static int go_through(void *arg, struct err *e)
 	if (s < 0)
 		return s;
 	/* a reply without its step: interfaces want what became of its calls */
-	if (chat->list[chat->count - 1].call_count || r->code)
+	const struct message *last = &chat->list[chat->count - 1];
+
+	if ((last->call_count && !tool_is_answer(last->calls)) || r->code)
 		chat_add_observation(&r->loop->chat, CUT_OFF, strlen(CUT_OFF));
 	text_printf(&line, "continued: %s: ", text_string(&r->path));
 	replay_words(p, &line);

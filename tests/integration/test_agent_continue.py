@@ -80,6 +80,24 @@ class Continue(AgentCase):
                 self.assertIn("Five.", said)
                 self.assertIn("One more?", said)
 
+    def test_answer_by_a_call(self):
+        """What became of the call stands before the new task, as interfaces want it."""
+        answer = {"calls": [("answer", '{"text": "x = 5"}')]}
+        for model in ("openai", "anthropic"):
+            first, second = self.path(f"{model}-1"), self.path(f"{model}-2")
+            with MockModel([answer, answer]) as mock:
+                common = ("--code-in", "tools", "--model", model, "--model-name", "m", "--base-url", mock.url)
+                self.assertEqual(self.solve(*common, "--transcript", first)[0], 0)
+                status, out, err = self.run_agent("solve", "One more?", "--stepjail", self.fake, *common,
+                                                  f"--continue={first}", "--transcript", second)
+                self.assertEqual(status, 0, out + err)
+                rest = mock.body(1)["messages"][len(mock.body(0)["messages"]):]
+            said = json.dumps(rest[1:])
+            self.assertEqual([m["role"] for m in rest],
+                             ["assistant", "tool", "user"] if model == "openai" else ["assistant", "user"])
+            self.assertIn("This was taken as your answer.", said)
+            self.assertLess(said.index("taken"), said.index("One more?"))
+
     def test_again_and_again(self):
         """A continued run has all in its own transcript: the first one is not needed."""
         self.run_first(fence("x = [1]"), "One.")

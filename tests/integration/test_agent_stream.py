@@ -55,7 +55,7 @@ class Dialects(AgentCase):
     def test_what_is_sent_back_chat(self):
         mock, out, err = self.ask([{"say": "See:", "calls": [call("a = 1"), call("print(a)")]},
                                    {"say": "1."}], "--code-in", "tools", "--reply-tokens", "500")
-        self.assertEqual([t["function"]["name"] for t in mock.body(0)["tools"]], ["python"])
+        self.assertEqual([t["function"]["name"] for t in mock.body(0)["tools"]], ["python", "answer"])
         self.assertEqual(mock.body(0)["max_tokens"], 500)
         said, first, second = mock.messages(1)[2:]
         self.assertEqual((said["role"], said["content"]), ("assistant", "See:"))
@@ -286,6 +286,43 @@ class Faults(AgentCase):
             self.assertNotIn(KEY, out + err + record)
             self.assertIn("*" * len(KEY), out)
             self.assertNotIn(KEY, json.dumps(mock.messages(1)))
+
+    def test_answer_by_a_call(self):
+        """Its text is the answer, also where it is code, and nothing of it is run."""
+        text = fence("print(6 * 7)") + "\ttail"
+        answer = ("answer", json.dumps({"text": text}))
+        for model in MODELS:
+            with self.subTest(model=model):
+                record = self.path(f"{model}.jsonl")
+                mock, out, _ = self.ask([{"calls": [call("x = 1"), answer]}, {"calls": [("answer", "{}")]},
+                                         {"say": "Here:", "calls": [answer]}], "--json", "--code-in", "tools", "--transcript",
+                                        record, model=model)
+                got = json.loads(out)
+                self.assertEqual((got["outcome"], got["answer"], [s["code"] for s in got["steps"]]), ("answered", text, [None] * 2))
+                self.assertIn("Call answer alone", got["steps"][0]["observation"])
+                self.assertIn('with a string "text"', got["steps"][1]["observation"])
+                self.assertIn("a call of the tool answer", json.dumps(mock.body(0)))
+                self.assertEqual([t.get("function", t)["name"] for t in mock.body(0)["tools"]], ["python", "answer"])
+                with open(record) as f:
+                    *_, said, end = map(json.loads, f)
+                self.assertEqual((said["text"], said["calls"][0]["name"], end["answer"]), ("Here:", "answer", text))
+                self.assertEqual(self.run_agent("verify", record)[0], 0)
+
+    def test_answer_by_a_call_that_does_not_stand(self):
+        """A check looks at its text, and the model is told as the result of the call."""
+        check = "python3 -c 'import sys; sys.exit(\"42\" not in sys.stdin.read())'"
+        for model in MODELS:
+            mock, out, _ = self.ask([{"calls": [("answer", '{"text": "41"}')]}, {"calls": [("answer", '{"text": "42"}')]}],
+                                    "--json", "--code-in", "tools", "--check-answer", check, model=model)
+            self.assertEqual(json.loads(out)["answer"], "42")
+            sent = mock.messages(1)[-1]
+            self.assertIn("did not pass a check", json.dumps(sent))
+            self.assertIn("tool", sent["role"] if model == "openai" else sent["content"][0]["type"])
+
+    def test_scripted_answer(self):
+        script = self.script('call: python\n{"code": "print(6 * 7)"}', 'expect: | 42\ncall: answer\n{"text": "x = 42"}')
+        status, out, err = self.solve("--model", script, "--code-in", "tools", "--quiet")
+        self.assertEqual((status, out), (0, "x = 42\n"), err)
 
     def test_scripted_calls(self):
         script = self.script('call: python\n{"code": "print(6 * 7)"}',

@@ -106,6 +106,40 @@ START_TEST(several_calls_are_one_step)
 }
 END_TEST
 
+static const struct {
+	const char *arguments, *other; /* of a call of python beside it, or NULL */
+	enum extract_kind kind;
+	const char *text, *says;
+} answers[] = {
+	{ "{\"text\": \"print(1)\\r\\n\"}", NULL, EXTRACT_ANSWER, "print(1)\r\n", "" },
+	{ "{\"text\": \" \"}", NULL, EXTRACT_SILENCE, " ", "Your reply was empty" },
+	{ "{\"code\": \"1\"}", NULL, EXTRACT_CODE, "", "with a string \"text\"" },
+	{ "{\"text\": \"a\\u0000\"}", NULL, EXTRACT_CODE, "", "NUL byte" },
+	{ "{\"text\": \"1\"}", "{\"code\": \"1\"}", EXTRACT_CODE, "",
+	  "Call answer alone" },
+};
+
+START_TEST(a_call_may_be_the_answer)
+{
+	struct reply reply = { 0 };
+	struct extract x;
+	cleanup_text struct text complaint = { 0 };
+
+	reply_begin(&reply);
+	if (answers[_i].other)
+		add_call(&reply, "python", answers[_i].other);
+	add_call(&reply, "answer", answers[_i].arguments);
+	tool_read(&reply, true, &x, &complaint);
+	ck_assert_int_eq(x.kind, answers[_i].kind);
+	ck_assert_str_eq(text_string(&x.code), answers[_i].text);
+	ck_assert_msg(strstr(text_string(&complaint), answers[_i].says) != NULL, "%s",
+		      text_string(&complaint));
+	ck_assert(!*answers[_i].says == !complaint.length);
+	text_free(&x.code);
+	reply_free(&reply);
+}
+END_TEST
+
 START_TEST(too_much_code_is_refused)
 {
 	struct reply reply = { 0 };
@@ -163,12 +197,25 @@ static void make_chat(struct chat *chat)
 	reply_free(&reply);
 }
 
+#define PYTHON                                                                           \
+	"\"name\":\"python\",\"description\":\"Run Python code in the sandbox, as one "  \
+	"step, and be told what it printed and how it ended.\""
+#define ANSWER                                                                           \
+	"\"name\":\"answer\",\"description\":\"Give the final answer, which ends the "   \
+	"task. It may be code, which is not run. Call this alone.\""
+#define TAKES(name, what)                                                                \
+	"{\"type\":\"object\",\"properties\":{\"" name "\":{\"type\":\"string\","        \
+	"\"description\":\"" what "\"}},\"required\":[\"" name                           \
+	"\"],\"additionalProperties\":false}"
+#define CODE TAKES("code", "The code to run.")
+#define TEXT TAKES("text", "The answer as the user is to have it.")
 #define CHAT_TOOL                                                                        \
-	"\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"python\","           \
-	"\"description\":\"" TOOL_WORDS "\",\"parameters\":" TOOL_SCHEMA "}}]"
+	"\"tools\":[{\"type\":\"function\",\"function\":{" PYTHON                        \
+	",\"parameters\":" CODE "}},{\"type\":\"function\",\"function\":{" ANSWER        \
+	",\"parameters\":" TEXT "}}]"
 #define MESSAGES_TOOL                                                                    \
-	"\"tools\":[{\"name\":\"python\",\"description\":\"" TOOL_WORDS                  \
-	"\",\"input_schema\":" TOOL_SCHEMA "}]"
+	"\"tools\":[{" PYTHON ",\"input_schema\":" CODE "},{" ANSWER                     \
+	",\"input_schema\":" TEXT "}]"
 
 static const char chat_request[] =
 	"{\"messages\":[{\"role\":\"system\",\"content\":\"rules\"},"
@@ -328,6 +375,7 @@ Suite *agent_tool_suite(void)
 
 	tcase_add_loop_test(c, calls_are_read, 0, ROWS(calls));
 	tcase_add_test(c, several_calls_are_one_step);
+	tcase_add_loop_test(c, a_call_may_be_the_answer, 0, ROWS(answers));
 	tcase_add_test(c, too_much_code_is_refused);
 	tcase_add_loop_test(c, requests_are_json, 0, 2);
 	tcase_add_test(c, requests_without_options_say_nothing_of_them);
