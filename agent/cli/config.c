@@ -104,8 +104,8 @@ int config_read(const char *asked, struct config *c, struct err *e)
 		return -e->errnum;
 	c->path = find_path(asked);
 	if (!c->path || strcmp(c->path, "none") == 0 ||
-	    (!asked && access(c->path, F_OK) < 0 && errno == ENOENT))
-		return 0;
+	    (!asked && access(c->path, F_OK) < 0))
+		return 0; /* none, or one in a folder that is another user's */
 
 	cleanup_fd int fd = file_open(c->path, "--config: ", e);
 

@@ -19,9 +19,8 @@ static const char *const headings[OPT_GROUPS] = {
 static const struct exit_row done[] = { { "0", "Done." }, { NULL, NULL } };
 
 #define HELP_LINES "  An option with [=no|yes] means yes where no value is given.\n"
-#define CONFIG_LINES                                                                      \
-	"  What is not given is taken from variables, as STEPJAIL_ROOTFS for --rootfs,\n" \
-	"  then from $XDG_CONFIG_HOME/stepjail/agent.conf: see --config.\n"
+#define CONFIG_LINES                                                                     \
+	"  What is not given is taken from variables, as STEPJAIL_ROOTFS for --rootfs,\n  then from $XDG_CONFIG_HOME/stepjail/agent.conf: see --config.\n"
 
 /* words into lines of HELP_WIDTH, the second and later ones indented */
 static void wrap(struct text *out, const char *words, size_t indent)

@@ -97,6 +97,11 @@ class Config(AgentCase):
             with open(record, encoding="utf-8") as f:
                 self.assertEqual(json.loads(f.readline())["inputs"]["step_ms"], 11000)
         self.assertIn("agent.conf", self.run_agent("solve", "--help")[1])
+        if os.geteuid() != 0:  # a home that is somebody else's
+            os.chmod(home, 0)
+            env = {**self.env(HOME=home), "XDG_CONFIG_HOME": ""}
+            self.assertEqual(self.solve("--model", self.script("Done."), env=env)[0], 0)
+            os.chmod(home, 0o700)
 
     def test_mistakes_name_file_and_line(self):
         for text, words in (("no-such 1\n", ":1: 'no-such' is not an option"),
