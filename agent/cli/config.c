@@ -3,9 +3,9 @@
  * config.c - defaults of the user's for options: see config.h
  */
 #include <ctype.h>
+#include <stdlib.h>
 
 #include "agent/base/file.h"
-#include "agent/base/memory.h"
 #include "agent/cli/config.h"
 #include "init/io.h"
 
@@ -21,23 +21,23 @@ static int add(struct config *c, struct config_line line, struct err *e)
 	return 0;
 }
 
-/* STEPJAIL_STEP_TIME=5s is "step-time"; whether there is such an option is not known here */
+/* STEPJAIL_STEP_TIME=5s is "step-time"; whether there is such an option is not known here.
+ * No value is copied: one is the key */
 static int add_variables(struct config *c, struct err *e)
 {
 	int r = 0;
 
 	for (char **at = environ; r == 0 && *at; at++) {
 		const char *equals = strchr(*at, '=');
+		struct text name = { 0 };
 
-		if (strncmp(*at, PREFIX, strlen(PREFIX)) != 0 || !equals || !equals[1])
+		if (strncmp(*at, PREFIX, strlen(PREFIX)) != 0 || !equals || !equals[1] ||
+		    equals == *at + strlen(PREFIX))
 			continue;
-
-		char *name = memory_string(*at + strlen(PREFIX));
-
-		name[equals - *at - (ptrdiff_t)strlen(PREFIX)] = '\0';
-		for (char *k = name; *k; k++)
-			*k = (char)(*k == '_' ? '-' : tolower((unsigned char)*k));
-		r = add(c, (struct config_line){ name, equals + 1, *at, 0 }, e);
+		for (const char *k = *at + strlen(PREFIX); k < equals; k++)
+			text_printf(&name, "%c",
+				    *k == '_' ? '-' : tolower((unsigned char)*k));
+		r = add(c, (struct config_line){ name.bytes, equals + 1, *at, 0 }, e);
 	}
 	return r;
 }
