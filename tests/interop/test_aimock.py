@@ -147,7 +147,7 @@ class Aimock(AgentCase):
                 self.assertEqual(got["steps"][1]["stdout"]["head"], "42\n")
 
                 got, err = self.at(server, model, "badly", "--code-in", "tools")
-                self.assertIn('have no "code"', got["steps"][0]["observation"])
+                self.assertIn('no JSON object with a string "code"', got["steps"][0]["observation"])
                 self.assertEqual(got["steps"][1]["stdout"]["head"], "42\n")
                 got, err = self.at(server, model, "silent")
                 self.assertIn("Your reply was empty", got["steps"][0]["observation"])
@@ -161,7 +161,7 @@ class Aimock(AgentCase):
                 self.at(server, model, "text")
             asked = [e["body"] for e in server.journal()]
             self.assertEqual([b["stream"] for b in asked], [True] * 8)
-            self.assertEqual([len(b.get("tools") or []) for b in asked], [1, 1, 0, 0] * 2)
+            self.assertEqual([len(b.get("tools") or []) for b in asked], [2, 2, 0, 0] * 2)
             for body in asked[:2] + asked[4:6]:
                 self.assertIn("python", json.dumps(body["tools"]))
                 self.assertIn('"required": ["code"]', json.dumps(body["tools"]))
@@ -177,7 +177,8 @@ class Aimock(AgentCase):
             for model in ("openai", "anthropic"):
                 got, err = self.at(server, model, "counted")
                 self.assertEqual(got["usage"], {"requests": 1, "retries": 0,
-                                                "prompt_tokens": 1234, "completion_tokens": 56})
+                                                "prompt_tokens": 1234, "completion_tokens": 56,
+                                                "cached_tokens": 0, "cache_write_tokens": 0, "judged": 0})
                 got, err = self.at(server, model, "long")
                 self.assertEqual([s["code"] for s in got["steps"]], [CODE + "\n"])
 
