@@ -15,13 +15,14 @@ static const struct tool {
 	const char *name, *words;
 	const char *takes; /* its argument */
 	const char *what;  /* that is */
+	bool ends;         /* its call ends the task */
 } offered[] = {
 	{ "python",
 	  "Run Python code in the sandbox, as one step, and be told what it printed and how it ended.",
-	  "code", "The code to run." },
+	  "code", "The code to run.", false },
 	{ "answer",
 	  "Give the final answer, which ends the task. It may be code, which is not run. Call this alone.",
-	  "text", "The answer as the user is to have it." },
+	  "text", "The answer as the user is to have it.", true },
 };
 
 void tool_offer(cJSON *list, cJSON *(*place)(cJSON *item), const char *schema)
@@ -53,7 +54,9 @@ static const struct tool *find(const struct call *c)
 
 bool tool_is_answer(const struct call *c)
 {
-	return find(c) == &offered[1];
+	const struct tool *t = find(c);
+
+	return t && t->ends;
 }
 
 static cJSON *parse(const struct call *c)
@@ -90,7 +93,7 @@ static void add_code(const struct call *c, struct text *code, struct text *compl
 			"The arguments of your call are no JSON object with a string \"%s\"." NOTHING_RUN
 			" Call it with {\"%s\": \"...\"}: the %s alone, as one JSON string.",
 			t->takes, t->takes, t->takes);
-	else if (tool_is_answer(c))
+	else if (t->ends)
 		text_puts(code, source);
 	else
 		fence_copy((struct span){ source, strlen(source) }, 0, code);
