@@ -7,6 +7,7 @@
 #include "built.h"
 #include "init/io.h"
 #include "jail/base/command.h"
+#include "jail/vm/take.h"
 #include "jail/watch/outcome.h"
 
 static int command_help(char *const *argv, struct err *e);
@@ -35,6 +36,7 @@ static const struct {
 	  command_escape, false },
 	{ "leases", "remove the network namespaces that runs of root's have kept",
 	  command_leases, false },
+	{ "vm", "make the image for guests of --wall vm", command_vm, false },
 	{ "help", "print this, or a command's options", command_help, false },
 	{ "version", "print the version and the build", command_version, false },
 	{ "--help", NULL, command_help, false },
@@ -69,7 +71,8 @@ static int act(size_t i, char *const *argv, struct err *e)
 		return err_set(e, -r, "open /dev/null in place of a closed fd 0, 1 or 2");
 	if (commands[i].in_cgroup)
 		cgroup_enter_scope(argv);
-	return commands[i].act(argv + 2, e);
+	r = vm_take(commands[i].name, argv + 2, e);
+	return r < 0 ? r : commands[i].act(argv + 2, e);
 }
 
 static int dispatch(char *const *argv, struct err *e)
@@ -98,15 +101,13 @@ static int dispatch(char *const *argv, struct err *e)
 int main(int argc, char **argv)
 {
 	struct err e = { 0 };
-	int r;
+	int r = dispatch(argv, &e);
 
 	(void)argc;
-	r = dispatch(argv, &e);
 	if (r >= 0 && (fflush(stdout) != 0 || ferror(stdout)))
 		r = err_set(&e, errno, "write to stdout");
-	if (r < 0) {
-		(void)fprintf(stderr, "stepjail: %s\n", e.text);
-		return STATUS_FAILED;
-	}
-	return r;
+	if (r >= 0)
+		return r;
+	(void)fprintf(stderr, "stepjail: %s\n", e.text);
+	return STATUS_FAILED;
 }

@@ -20,6 +20,7 @@ ENTRIES = {
     "spawner.spawner_serve": "the spawner of serve",
 }
 OTHER = "another command, which starts no program for anybody"
+GUEST = "another program, which it becomes, or nothing: it parses the options that run parses"
 WATCHER = "the launcher once it is a watcher: run_confine() comes before, in run.c"
 # a launch that fails is reported with rights: no program has run in its jail
 LATE = "behind the watcher's loop, so confined if a program has run"
@@ -30,6 +31,7 @@ CUT = {
     "check.command_check": OTHER, "explain.command_explain": OTHER,
     "main.command_help": OTHER, "main.command_version": OTHER,
     "escape.command_escape": OTHER, "leases.command_leases": OTHER, "help.option_help": OTHER,
+    "take.vm_take": GUEST, "take.command_vm": GUEST,
     "supervisor.supervisor_serve": SUPERVISOR,
     "run_loop.run_loop_run": WATCHER,
     "capture.capture_deliver": LATE, "outcome.outcome_judge": LATE,

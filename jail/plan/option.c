@@ -62,6 +62,7 @@ static const char *const net_names[] = {
 static const char *const net_namespace_names[] = {
 	[NET_LEASED] = "leased", [NET_FRESH] = "fresh", NULL
 };
+static const char *const wall_names[] = { "kernel", "vm", NULL };
 static const char *const proc_names[] = {
 	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
 };
@@ -211,6 +212,10 @@ const struct option_row option_rows[] = {
 	  CHOICE(net_namespace) },
 	{ "proc", "pid|none", "/proc with process folders only, or no /proc",
 	  CHOICE(proc) },
+	{ "wall", "kernel|vm",
+	  "the jail shares the host's kernel, or is in a guest of QEMU's", CHOICE(wall) },
+	{ "vm-memory", "SIZE", "memory of the guest of --wall vm",
+	  NUMBER(LIMIT_VM_BYTES, VALUE_SIZE, 128 * M, T, 768 * M, false) },
 	{ "wall-time", "TIME", "kill the jail after this much time",
 	  NUMBER(LIMIT_WALL_MS, VALUE_TIME, 1, 24 * 366 * HOURS, 60000, true) },
 	{ "cpu-time", "TIME",

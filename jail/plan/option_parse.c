@@ -182,9 +182,7 @@ static int parse_file(struct parse *ps, enum file which, const char *path, struc
 		return 0;
 	if (fd < 0)
 		return err_set(e, errno, "open %s", path);
-	if (which != FILE_POLICY)
-		r = check_owner(fd, path, e);
-	if (r < 0)
+	if (which != FILE_POLICY && (r = check_owner(fd, path, e)) < 0)
 		return r;
 
 	ssize_t got = io_read_all(fd, text, POLICY_BYTES_MAX);
@@ -312,8 +310,6 @@ int option_parse(struct plan *p, char *const *argv, struct err *e)
 		r = parse_words(&ps, &words, true, e);
 	if (r == 0)
 		r = parse_words(&ps, &argv, false, e);
-	if (r != 0)
-		return r;
 	p->argv = *argv ? argv : NULL;
-	return plan_complete(p, e);
+	return r != 0 ? r : plan_complete(p, e);
 }

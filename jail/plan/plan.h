@@ -40,6 +40,7 @@ enum limit {
 	LIMIT_OUTPUT_BYTES,
 	LIMIT_OUT_BYTES,
 	LIMIT_SEED,
+	LIMIT_VM_BYTES,
 	LIMIT_TOTAL_MEMORY_BYTES, /* of all jails together */
 	LIMIT_TOTAL_PIDS,
 	LIMIT_TOTAL_CPUS_MILLI,
@@ -107,6 +108,7 @@ struct plan {
 	const char *preload; /* modules of a session's interpreter, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;
+	enum plan_wall { WALL_KERNEL, WALL_VM } wall;
 	enum plan_net_namespace net_namespace;
 	enum plan_proc proc;
 	enum plan_lock lock_code;

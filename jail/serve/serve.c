@@ -208,16 +208,13 @@ int command_serve(char *const *argv, struct err *e)
 			"serve [options]\nfd 0 must be a stream socket, on which the client sends frames",
 			true, "  0 the client is gone; 125 stepjail failed\n");
 	r = check_plan(&plan, e);
-	if (r == 0)
-		r = check_client(e);
-	if (r < 0)
-		return r;
 	plan.session = true;
 	if (plan.lock_code == LOCK_WARM)
 		plan.lock_code = plan.cold == ANSWER_YES ? LOCK_NO : LOCK_YES;
-	r = plan_check_calls(&plan, e);
-	if (r < 0)
-		return r;
+	if (r == 0)
+		r = check_client(e);
+	if (r == 0)
+		r = plan_check_calls(&plan, e);
 	if (plan.preload) {
 		words[3] = preload;
 		/* execve(2) does not write to it */
@@ -228,7 +225,8 @@ int command_serve(char *const *argv, struct err *e)
 	(void)snprintf(media_bytes, sizeof(media_bytes), "%llu",
 		       (unsigned long long)plan.limit[LIMIT_MEDIA_BYTES]);
 	plan.argv = words;
-	r = cancel_open(&signals, e);
+	if (r == 0)
+		r = cancel_open(&signals, e);
 	if (r == 0)
 		r = host_check(e);
 	if (r == 0)

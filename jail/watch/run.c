@@ -229,7 +229,7 @@ int command_run(char *const *argv, struct err *e)
 {
 	static struct plan plan;
 	struct judgement j;
-	int r = check_stdio(e);
+	int report = -1, out = -1, r = check_stdio(e);
 
 	if (r == 0)
 		r = option_parse(&plan, argv, e);
@@ -247,15 +247,12 @@ int command_run(char *const *argv, struct err *e)
 			"run: no program is given: stepjail run [options] -- program [args]");
 
 	bool on_host = plan_is_on_host(plan.argv[0]);
-	int report, out;
 
 	r = plan_take_script(&plan, shipped_root, e);
-	if (r < 0)
-		return r;
-	r = report_open(plan.report, capture_print_max(&plan), &report, e);
-	if (r < 0)
-		return r;
-	r = out_open(plan.out, &out, e);
+	if (r == 0)
+		r = report_open(plan.report, capture_print_max(&plan), &report, e);
+	if (r == 0)
+		r = out_open(plan.out, &out, e);
 	if (r < 0)
 		return r;
 	r = run_plan(&plan, report, out, &j, e);

@@ -53,7 +53,7 @@ class Scene(unittest.TestCase):
 
 class Bash(Scene):
     def test_commands(self):
-        self.assertEqual(self.bash("stepjail "), ["run", "serve", "check", "explain", "escape", "leases", "help", "version"])
+        self.assertEqual(self.bash("stepjail "), ["run", "serve", "check", "explain", "escape", "leases", "vm", "help", "version"])
         self.assertEqual(self.bash("stepjail-agent s"), ["solve"])
         self.assertEqual(self.bash("stepjail-agent transcripts "), ["list", "show", "verify", "violations", "prune"])
         self.assertEqual(self.bash("stepjail-transcripts v"), ["verify", "violations"])

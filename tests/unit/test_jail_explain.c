@@ -225,6 +225,8 @@ static void add_random_text(const char *name)
 		add_word(name, below(2) ? "leased" : "fresh");
 	} else if (strcmp(name, "proc") == 0) {
 		add_word(name, below(2) ? "none" : "pid");
+	} else if (strcmp(name, "wall") == 0) {
+		add_word(name, below(2) ? "kernel" : "vm");
 	} else if (strcmp(name, "capture") == 0) {
 		add_word(name, below(2) ? "both" : "stderr");
 	} else if (strcmp(name, "oom-group") == 0 || strcmp(name, "out-hidden") == 0) {

@@ -105,6 +105,7 @@ static const struct {
 	{ "chdir", "/tmp", { "", " /tmp", "/tmp " } },
 	{ "hostname", "a-1.b", { "a_b", "a b", "ä", "a/b", "" } },
 	{ "net", "loopback", { "host", "NONE", "none,loopback", "nonex", "" } },
+	{ "wall", "vm", { "host", "VM", "" } },
 	{ "net-namespace", "fresh", { "host", "new", "yes", "" } },
 	{ "proc", "none", { "all", "Pid", "pi", "" } },
 	{ "capture", "stderr", { "yes", "stdout", "Both", "both,stderr", "" } },

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * init.c - PID 1 of a guest of --wall vm
+ *
+ * It mounts what stepjail needs, says that it is ready, and reads the request: a length,
+ * and pairs of strings with a NUL behind each. It takes the host's random bytes and clock
+ * before anything else runs, mounts the images that belong to the request, starts one
+ * command of stepjail's, and passes its streams by mux.h. When the command has ended and
+ * all has been sent, the guest ends.
+ * Everything that runs here is the caller's trust domain: nothing in the guest is a wall
+ * for the host.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/random.h>
+
+#include "init/count.h"
+#include "jail/vm/guest/mux.h"
+
+#define REQUEST_MAX (1u << 20)
+#define WORDS_MAX 4096
+#define RANDOM_BYTES 64
+#define PORT "/dev/vport0p1"
+#define POLICY "/run/policy"
+#define CGROUP "/sys/fs/cgroup/guest"
+
+struct request {
+	const char *command; /* run or serve */
+	uid_t uid;
+	gid_t gid;
+	char *word[WORDS_MAX + 8]; /* of the command line, NULL at the end */
+	size_t words;
+};
+
+static pid_t child;
+
+/* the kernel's panic ends the guest, and its last line tells the host why */
+static _Noreturn void fail(const char *what, const char *which)
+{
+	(void)dprintf(2, "stepjail-vm-init: %s %s: %s\n", what, which, strerror(errno));
+	(void)reboot(RB_AUTOBOOT);
+	_exit(1);
+}
+
+/* fds 0 to 2 are the console: the kernel has none to give, as its archive has no nodes */
+static void open_console(void)
+{
+	(void)mknod("/dev/console", S_IFCHR | 0600, makedev(5, 1));
+
+	int fd = open("/dev/console", O_RDWR);
+
+	for (int i = 0; i < 3; i++)
+		if (fd != i && dup2(fd, i) < 0)
+			fail("open", "/dev/console");
+	if (fd > 2)
+		(void)close(fd);
+}
+
+static void mount_at(const char *type, const char *from, const char *at,
+		     unsigned long flags, const char *options)
+{
+	(void)mkdir(at, 0755);
+	if (mount(from, at, type, flags, options) < 0)
+		fail("mount", at);
+}
+
+static void write_at(const char *path, const char *text, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		fail("write", path);
+	(void)close(fd);
+}
+
+/* pivot_root(2) refuses the kernel's initial root: a bind of it on top is as any other */
+static void leave_initial_root(void)
+{
+	if (mount("/", "/mnt", NULL, MS_BIND, NULL) < 0 || chdir("/mnt") < 0 ||
+	    mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 || chdir("/") < 0)
+		fail("move", "/");
+}
+
+static void load_modules(void)
+{
+	FILE *list = fopen("/modules/list", "re");
+	char path[256];
+
+	if (!list)
+		fail("open", "/modules/list");
+	while (fgets(path, sizeof(path), list)) {
+		path[strcspn(path, "\n")] = '\0';
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 ||
+		    (syscall(SYS_finit_module, fd, "", 0) < 0 && errno != EEXIST))
+			fail("load", path);
+		(void)close(fd);
+	}
+	(void)fclose(list);
+}
+
+static void mount_all(void)
+{
+	const unsigned long shut = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+	leave_initial_root();
+	mount_at("proc", "proc", "/proc", shut, NULL);
+	mount_at("sysfs", "sysfs", "/sys", shut, NULL);
+	mount_at("devtmpfs", "devtmpfs", "/dev", MS_NOSUID, NULL);
+	mount_at("tmpfs", "tmpfs", "/dev/shm", shut, "mode=1777");
+	mount_at("tmpfs", "tmpfs", "/tmp", MS_NOSUID | MS_NODEV, "mode=1777");
+	mount_at("tmpfs", "tmpfs", "/run", MS_NOSUID | MS_NODEV, "mode=755");
+	mount_at("cgroup2", "cgroup2", "/sys/fs/cgroup", shut, "nsdelegate");
+	write_at("/sys/fs/cgroup/cgroup.subtree_control",
+		 "+cpu +memory +pids +io +cpuset", 0644);
+	load_modules();
+}
+
+/* the kernel tells of the port some time after its driver is there */
+static int open_port(void)
+{
+	const struct timespec wait = { 0, 2000000 };
+
+	for (int i = 0; i < 5000; i++) {
+		int fd = open(PORT, O_RDWR | O_CLOEXEC);
+
+		if (fd >= 0)
+			return fd;
+		(void)nanosleep(&wait, NULL);
+	}
+	fail("open", PORT);
+}
+
+static void read_whole(int fd, void *bytes, size_t length)
+{
+	for (size_t n = 0; n < length;) {
+		ssize_t got = read(fd, (char *)bytes + n, length - n);
+
+		if (got <= 0 && errno != EINTR)
+			fail("read", PORT);
+		n += got > 0 ? (size_t)got : 0;
+	}
+}
+
+static char *read_request(int port, uint32_t *length)
+{
+	struct utsname name;
+	struct {
+		struct mux_head head;
+		char letter;
+	} ready = { { MUX_CONTROL, MUX_DATA, 0, 1 }, MUX_READY };
+	char *text;
+
+	if (uname(&name) < 0 || write(port, &ready, sizeof(ready.head) + 1) < 0)
+		fail("write", PORT);
+	read_whole(port, length, sizeof(*length));
+	text = *length <= REQUEST_MAX ? malloc(*length + 2) : NULL;
+	if (!text)
+		fail("take", "the request");
+	read_whole(port, text, *length);
+	memcpy(text + *length, "", 1);
+	text[*length + 1] = '\0';
+	return text;
+}
+
+/* random bytes of the host's, credited, and the generator made anew from them at once */
+static void take_entropy(const char *hex)
+{
+	union {
+		struct rand_pool_info info;
+		uint8_t bytes[sizeof(struct rand_pool_info) + RANDOM_BYTES];
+	} pool = { .info = { .entropy_count = 8 * RANDOM_BYTES,
+			     .buf_size = RANDOM_BYTES } };
+	int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
+
+	for (size_t i = 0; i < RANDOM_BYTES; i++) {
+		unsigned int byte = 0;
+
+		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+			fail("read", "random bytes");
+		pool.bytes[offsetof(struct rand_pool_info, buf) + i] = (uint8_t)byte;
+	}
+	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
+		fail("seed", "/dev/urandom");
+	(void)close(fd);
+}
+
+static void take_clock(const char *ns)
+{
+	unsigned long long n = strtoull(ns, NULL, 10);
+	struct timespec now = { (time_t)(n / 1000000000), (long)(n % 1000000000) };
+
+	if (clock_settime(CLOCK_REALTIME, &now) < 0)
+		fail("set", "the clock");
+}
+
+/* @disk: "vdX PATH", where its image is mounted */
+static void take_disk(char *disk)
+{
+	char device[16], from[24];
+	int path = 0;
+
+	if (sscanf(disk, "%15s %n", device, &path) != 1 || disk[path] != '/')
+		fail("read", disk);
+	(void)snprintf(from, sizeof(from), "/dev/%s", device);
+	mount_at("erofs", from, disk + path, MS_RDONLY | MS_NODEV | MS_NOSUID, NULL);
+}
+
+static void take_pair(struct request *q, const char *key, char *value)
+{
+	if (strcmp(key, "random") == 0)
+		take_entropy(value);
+	else if (strcmp(key, "clock") == 0)
+		take_clock(value);
+	else if (strcmp(key, "machine") == 0)
+		write_at("/etc/machine-id", value, 0444);
+	else if (strcmp(key, "disk") == 0)
+		take_disk(value);
+	else if (strcmp(key, "policy") == 0)
+		write_at(POLICY, value, 0444);
+	else if (strcmp(key, "command") == 0)
+		q->command = value;
+	else if (strcmp(key, "uid") == 0)
+		q->uid = (uid_t)strtoul(value, NULL, 10);
+	else if (strcmp(key, "gid") == 0)
+		q->gid = (gid_t)strtoul(value, NULL, 10);
+	else if (strcmp(key, "word") == 0 && q->words < WORDS_MAX)
+		q->word[q->words++] = value;
+	else
+		fail("take", key);
+}
+
+/* a leaf that is the command's to divide, as systemd delegates one */
+static void make_cgroup(const struct request *q)
+{
+	static const char *const own[] = { CGROUP, CGROUP "/cgroup.procs",
+					   CGROUP "/cgroup.threads",
+					   CGROUP "/cgroup.subtree_control" };
+
+	(void)mkdir(CGROUP, 0755);
+	for (size_t i = 0; i < COUNT(own); i++)
+		if (chown(own[i], q->uid, q->gid) < 0)
+			fail("give away", own[i]);
+}
+
+static _Noreturn void become(const struct request *q, const int fds[4])
+{
+	static char *const environment[] = { NULL };
+	sigset_t none;
+
+	write_at(CGROUP "/cgroup.procs", "0", 0644);
+	for (int i = 0; i < 4; i++)
+		if (fds[i] >= 0 && dup2(fds[i], i) < 0)
+			_exit(125);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)setsid();
+	if (setgroups(0, NULL) < 0 || setgid(q->gid) < 0 || setuid(q->uid) < 0)
+		_exit(125);
+	(void)execve("/stepjail/stepjail", q->word, environment);
+	_exit(125);
+}
+
+/* the command's ends of its streams; the others become the mux's. Moved up, so that none
+ * is one of 0 to 3 */
+static void open_streams(const struct request *q, struct mux *m, int fds[4])
+{
+	static const enum mux_stream stream[] = { MUX_IN, MUX_OUT, MUX_ERR, MUX_REPORT };
+	bool run = strcmp(q->command, "run") == 0;
+	int ends[2];
+
+	for (int i = 0; i < 4; i++) {
+		bool both = !run && i == 0, in = i == 0;
+
+		fds[i] = -1;
+		if (!run && (i == 1 || i == 3))
+			continue;
+		if (both ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+			 : pipe2(ends, O_CLOEXEC))
+			fail("open", "a stream");
+		fds[i] = fcntl(ends[in ? 0 : 1], F_DUPFD_CLOEXEC, 16);
+		int mine = fcntl(ends[in ? 1 : 0], F_DUPFD_CLOEXEC, 16);
+
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+		if (both)
+			m->pipe[MUX_OUT].in = fcntl(mine, F_DUPFD_CLOEXEC, 16);
+		m->pipe[MUX_IN].half = !run;
+		if (in)
+			m->pipe[MUX_IN].out = mine;
+		else
+			m->pipe[stream[i]].in = mine;
+	}
+	if (!run) /* stdout of serve says nothing */
+		fds[1] = fds[2];
+}
+
+static int on_control(struct mux *m, const uint8_t *message, size_t length)
+{
+	(void)m;
+	if (length != 2 || message[0] != MUX_SIGNAL)
+		return -EPROTO;
+	(void)kill(child, message[1]);
+	return 0;
+}
+
+/* PID 1 reaps whoever has lost its parent; Return: the command's status, or -1 */
+static int reap(void)
+{
+	int found = -1, status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == child)
+			found = WIFEXITED(status) ? WEXITSTATUS(status)
+						  : 128 + WTERMSIG(status);
+	return found;
+}
+
+static void serve(struct mux *m, int signals)
+{
+	int status = -1, r = 0;
+
+	while (r == 0 && (status < 0 || !mux_sent(m))) {
+		struct pollfd ended = { signals, POLLIN, 0 };
+		struct signalfd_siginfo info;
+
+		r = mux_turn(m, &ended, 1, -1);
+		if (ended.revents && read(signals, &info, sizeof(info)) > 0) {
+			int now = reap();
+
+			status = now < 0 ? status : now;
+		}
+	}
+	if (r == 0) {
+		uint8_t said[2] = { MUX_EXIT, (uint8_t)status };
+
+		mux_say(m, said, sizeof(said));
+		/* until the host has had it, and ends the guest */
+		while (mux_turn(m, NULL, 0, -1) == 0)
+			continue;
+	}
+}
+
+int main(void)
+{
+	static struct request q;
+	static struct mux m;
+	uint32_t length;
+	sigset_t wanted;
+	int fds[4], port;
+	static const char *const before[] = { "stepjail", NULL, "--policy", POLICY,
+					      "--report", "3",  "--" };
+
+	open_console();
+	mount_all();
+	port = open_port();
+
+	char *text = read_request(port, &length), *end = text + length;
+
+	/* the command's own words come first */
+	q.words = COUNT(before);
+	for (char *key = text; key < end;) {
+		char *value = key + strlen(key) + 1;
+
+		if (value > end)
+			break;
+		char *next = value + strlen(value) + 1;
+
+		take_pair(&q, key, value);
+		key = next;
+	}
+	if (!q.command)
+		fail("take", "the request");
+	for (size_t i = 0; i < COUNT(before); i++)
+		q.word[i] = (char *)(uintptr_t)before[i];
+	q.word[1] = (char *)(uintptr_t)q.command;
+	if (strcmp(q.command, "run") != 0)
+		q.word[4] = NULL;
+	make_cgroup(&q);
+	(void)sigemptyset(&wanted);
+	(void)sigaddset(&wanted, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &wanted, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)fcntl(port, F_SETFL, O_NONBLOCK);
+	mux_init(&m, port, on_control);
+	open_streams(&q, &m, fds);
+	child = fork();
+	if (child == 0)
+		become(&q, fds);
+	for (int i = 0; i < 4; i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+	serve(&m, signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+	(void)reboot(RB_AUTOBOOT);
+	return 0;
+}

@@ -1,0 +1,26 @@
+# What --wall vm adds: PID 1 of a guest, the relay of its streams, and the program that starts it.
+VM := stepjail-vm-init stepjail-vm-relay
+$(B)/gen/mkfilter_relay: jail/vm/guest/syscalls.c
+$(B)/musl/jail/vm/guest/relay.o: $(B)/gen/filter_relay.h
+$(VM:%=$(B)/%): $(B)/stepjail-vm-%: $(patsubst %,$(B)/musl/%.o,jail/vm/guest/mux)
+$(B)/stepjail-vm-init: $(B)/musl/jail/vm/guest/init.o
+$(B)/stepjail-vm-relay: $(B)/musl/jail/vm/guest/relay.o
+$(VM:%=$(B)/%):
+	@echo "  LINK $@"; $(MUSL_LINK)
+$(B)/stepjail-vm: jail/vm/stepjail-vm
+	@echo "  GEN  $@"; install -m 755 $< $@
+all: $(VM:%=$(B)/%) $(B)/stepjail-vm
+guest: $(B)/guest/info.json ## the image that guests of --wall vm are booted with
+$(B)/guest/info.json: $(VM:%=$(B)/%) $(B)/stepjail-vm $(B)/stepjail $(B)/stepjail-init $(B)/rootfs/core.key $(wildcard jail/vm/stepjail_vm/image.py) | $(B)/packages.test
+	$(B)/stepjail vm build
+integration.built: $(B)/guest/info.json
+lint: $(B)/gen/filter_relay.h
+install: install.vm
+install.vm: $(VM:%=$(B)/%) $(B)/stepjail-vm
+	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_vm
+	install -m 755 $(VM:%=$(B)/%) $(B)/stepjail-vm $(DESTDIR)$(PREFIX)/lib/stepjail
+	install -m 644 jail/vm/stepjail_vm/*.py $(DESTDIR)$(PYTHON_DIR)/stepjail_vm
+uninstall: uninstall.vm
+uninstall.vm:
+	rm -rf $(DESTDIR)$(PYTHON_DIR)/stepjail_vm
+.PHONY: guest install.vm uninstall.vm

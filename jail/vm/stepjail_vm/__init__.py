@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""stepjail_vm - a kernel between the host and jails: a guest of QEMU's for --wall vm
+
+command.py  the commands, and who may fail how
+plan.py     the plan's text: what the guest gets of it, and what stays here
+image.py    stepjail vm build: kernel, init, trees, QEMU's own tree
+guest.py    QEMU in a jail of its own, the relay, the keeper, and their ends
+report.py   the guest's report and QEMU's into one, by a process without rights
+
+Nothing here reads a byte of a guest's but report.py, and that has given up its rights.
+"""
+
+
+class Failed(Exception):
+    """A line for people: what failed, with which value, and what to do."""

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""command.py - what stepjail-vm is asked for
+
+stepjail becomes this program: its plan is checked, and comes as text by an fd.
+
+    stepjail-vm build              stepjail vm build
+    stepjail-vm run FD WORD...     the program's words
+    stepjail-vm serve FD           the client's socket is fd 0
+    stepjail-vm check FD
+"""
+import os
+import stat
+import sys
+
+from . import Failed, image
+from .plan import Plan
+
+STATUS_FAILED = 125
+HELP = """usage: stepjail vm build
+Make the image that guests of --wall vm are booted with: Debian's cloud kernel,
+fetched by apt and unpacked, stepjail, the root trees, and QEMU with its libraries.
+It lies in /var/lib/stepjail/vm, or, of an ordinary user, in ~/.local/share/stepjail/vm;
+in a build folder, in guest there.
+
+Exit status:
+  0 the image is there; 125 something is missing, and said
+"""
+
+
+def read_plan(number, command):
+    with open(int(number), encoding="utf-8", errors="surrogateescape") as file:
+        return Plan(file.read(), command)
+
+
+def build(home, words):
+    if words in (["--help"], ["-h"]):
+        print(HELP, end="")
+        return 0
+    if words != ["build"]:
+        raise Failed("usage: stepjail vm build")
+    image.build(home, lambda line: print(line, flush=True))
+    return 0
+
+
+def inside(home, command, plan, words):
+    from . import report
+    from .guest import Guest
+    if command == "serve" and not stat.S_ISSOCK(os.fstat(0).st_mode):
+        raise Failed("serve: fd 0 is no stream socket: a program that speaks frames starts serve")
+    place, info = image.find(home)
+    out = report.open_report(plan.one.get("report"))
+    guest = Guest(home, plan)
+    status = guest.run(place, words)
+    if out is not None:
+        report.write(out, info, guest)
+    return status
+
+
+def check(home, plan):
+    """A row for each thing, as `stepjail check` has them; 0 only where a guest would start."""
+    lacking = image.missing()
+    print(f"{'missing' if lacking else 'ok':8} {'packages':21} {' '.join(lacking)}"
+          f"{': as root: apt-get install --no-install-recommends ' + ' '.join(lacking) if lacking else ''}".rstrip())
+    try:
+        place, info = image.find(home)
+        print(f"{'ok':8} {'image':21} {place}")
+        print(f"{'ok':8} {'QEMU':21} {info['qemu']}, microvm")
+        print(f"{'ok':8} {'kernel of the guest':21} {info['kernel']}")
+    except Failed as error:
+        print(f"{'missing':8} {'image':21} {error}")
+        return 1
+    print(f"{'ok':8} {'acceleration':21} tcg: software emulation, the only one yet")
+    return 1 if lacking else 0
+
+
+def main(home, words):
+    command = words[0] if words else ""
+    try:
+        if command in ("run", "serve", "check"):
+            plan = read_plan(words[1], command)
+            status = check(home, plan) if command == "check" else inside(home, command, plan, words[2:])
+        else:
+            status = build(home, words)
+    except Failed as error:
+        what = "--wall vm" if command in ("run", "serve", "check") else "vm"
+        print(f"stepjail: {what}: {error}", file=sys.stderr)
+        status = STATUS_FAILED
+    except KeyboardInterrupt:
+        status = 130
+    sys.stdout.flush()
+    os._exit(status)

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""guest.py - one guest: QEMU in a jail of its own, the relay, and their ends
+
+    main     this process: makes the images of the request, starts the others, waits; it
+             may have rights, and reads nothing of a guest's
+    QEMU     `stepjail run` of the tree qemu/: two fds and read-only files
+    relay    stepjail-vm-relay, without rights: the guest's streams to the caller's
+    keeper   waits for the end of main, whoever kills it, and ends QEMU and its files
+"""
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from . import Failed
+from .image import make_erofs
+from .plan import FILE
+
+# QEMU's own memory beside the guest's: translated code, its heap, its program
+QEMU_OWN = 256 << 20
+MACHINE = "microvm"
+BOOT_MS = 60000
+ENDING_S = 15
+KERNEL_WORDS = ("console=ttyS0 quiet loglevel=4 reboot=t panic=-1 mitigations=off cryptomgr.notests "
+                "no_timer_check tsc=reliable rdinit=/init tsc_early_khz=")
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def request(plan, policy, disks, words):
+    """Pairs for the guest's PID 1: see init.c. Random bytes first, so that all else has them."""
+    pairs = [("random", os.urandom(64).hex()), ("clock", time.time_ns()), ("machine", os.urandom(16).hex()),
+             ("uid", os.getuid()), ("gid", os.getgid()), *(("disk", disk) for disk in disks),
+             ("policy", policy), ("command", plan.command), *(("word", word) for word in words)]
+    return b"".join(os.fsencode(f"{key}\0{value}\0") for key, value in pairs)
+
+
+def make_disks(plan, given, place, work):
+    """([image files], [words for init.c]) in the order of the guest's disks."""
+    files, words = [], []
+
+    def add(file, to):
+        words.append(f"vd{chr(ord('a') + len(files))} {to}")
+        files.append(file)
+
+    if plan.tree:
+        file = f"{place}/{plan.tree}.erofs"
+        if not os.path.exists(file):
+            raise Failed(f"the image has no tree named '{plan.tree}': make it, and run stepjail vm build")
+        add(file, f"/stepjail/rootfs/{plan.tree}")
+    for number, source in enumerate(given):
+        file = f"{work}/{number}.erofs"
+        if os.path.isdir(source):
+            make_erofs(source, file)
+        elif os.path.isfile(source):
+            only = f"{work}/{number}"
+            os.mkdir(only, 0o755)
+            shutil.copy2(source, f"{only}/{FILE}")
+            if os.geteuid() == 0:
+                stat = os.stat(source)
+                os.chown(f"{only}/{FILE}", stat.st_uid, stat.st_gid)
+            make_erofs(only, file)
+            shutil.rmtree(only)
+        else:
+            raise Failed(f"{source} is no file and no folder, and a guest can be given nothing else")
+        add(file, f"/given/{number}")
+    return files, words
+
+
+def tsc_khz(home):
+    return subprocess.run([f"{home}/stepjail-vm-relay", "tsc"], capture_output=True, text=True, check=True,
+                          env={}).stdout.strip()
+
+
+def qemu_words(home, plan, place, files, report):
+    """The command line: stepjail run, and QEMU in it."""
+    memory = plan.memory
+    binds = [(f"{place}/kernel", "/vm/kernel"), (f"{place}/initrd", "/vm/initrd"),
+             *((file, f"/disk/{number}") for number, file in enumerate(files))]
+    jail = [f"{home}/stepjail", "run", f"--rootfs={place}/qemu", "--wall=kernel", "--lock-code=no", "--quiet",
+            "--wall-time=unlimited", f"--memory={memory + QEMU_OWN}", "--pids=32", "--tmp-size=1M", "--work-size=1M",
+            f"--report={report}", *plan.for_qemu(), *(f"--bind={source}:{to}" for source, to in binds)]
+    drives = [word for number in range(len(files)) for word in (
+        "-drive", f"if=none,id=d{number},format=raw,readonly=on,file.locking=off,file=/disk/{number}",
+        "-device", f"virtio-blk-device,drive=d{number}")]
+    return [*jail, "--", "/usr/bin/qemu", "-M", f"{MACHINE},isa-serial=off", "-accel", "tcg,tb-size=64",
+            # QEMU 7.2 gets flags wrong after cmpxchg16b, by which later kernels fail
+            "-cpu", "max,cx16=off", "-smp", "1", "-m", f"{memory >> 20}M", "-L", "/usr/share/qemu",
+            "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-kernel", "/vm/kernel", "-initrd", "/vm/initrd", "-append", KERNEL_WORDS + tsc_khz(home),
+            "-chardev", "socket,id=console,fd=0", "-device", "isa-serial,index=0,chardev=console",
+            "-chardev", "socket,id=port,fd=1", "-device", "virtio-serial-device",
+            "-device", "virtserialport,chardev=port,nr=1", *drives]
+
+
+def end(pidfd, gently):
+    """Tell `stepjail run` to end its jail; it takes no more than a moment."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, signal.SIGTERM if gently else signal.SIGKILL)
+    return bool(select.select([pidfd], [], [], ENDING_S)[0])
+
+
+class Guest:
+    def __init__(self, home, plan):
+        self.home, self.plan = home, plan
+        self.work = tempfile.mkdtemp(prefix="stepjail-vm.")
+        self.qemu_report = os.memfd_create("report")
+        self.report = os.memfd_create("report")
+        self.began = False  # the guest has said that it is ready
+
+    def keep(self, pidfd):
+        """Fork the keeper; Return: the fd whose end it waits for."""
+        inside, outside = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            for number in (*FORWARDED, signal.SIGPIPE):
+                signal.signal(number, signal.SIG_IGN)
+            # whoever waits for the end of these waits for main alone
+            os.closerange(0, min(inside, pidfd))
+            os.closerange(min(inside, pidfd) + 1, max(inside, pidfd))
+            os.closerange(max(inside, pidfd) + 1, 1024)
+            os.read(inside, 1)
+            if not end(pidfd, True):
+                end(pidfd, False)
+            shutil.rmtree(self.work, ignore_errors=True)
+            os._exit(0)
+        os.close(inside)
+        return outside
+
+    def start(self, place, files):
+        """QEMU: (its process, the port's other end, the console's)."""
+        port, qemu_port = socket.socketpair()
+        console, qemu_console = socket.socketpair()
+        words = qemu_words(self.home, self.plan, place, files, self.qemu_report)
+        qemu = subprocess.Popen(words, stdin=qemu_console, stdout=qemu_port, stderr=qemu_console, env={},
+                                pass_fds=[self.qemu_report], start_new_session=True, cwd="/")
+        qemu_port.close()
+        qemu_console.close()
+        return qemu, port, console
+
+    def relay(self, text, port, console):
+        """The process that reads what the guest says: (it, the socket between it and main)."""
+        mine, its = socket.socketpair()
+        wanted = os.memfd_create("request")
+        os.write(wanted, text)
+        os.lseek(wanted, 0, os.SEEK_SET)
+        fds = [port.fileno(), console.fileno(), wanted, self.report, its.fileno()]
+        high = [os.dup2(fd, 40 + number, inheritable=False) for number, fd in enumerate(fds)]
+
+        def place_fds():
+            for number, fd in enumerate(high):
+                os.dup2(fd, 3 + number, inheritable=True)
+
+        relay = subprocess.Popen([f"{self.home}/stepjail-vm-relay", self.plan.command, str(BOOT_MS),
+                                  str(self.plan.run_ms())], preexec_fn=place_fds, close_fds=False,
+                                 start_new_session=True, cwd="/")
+        for fd in (*high, wanted):
+            os.close(fd)
+        for each in (its, port, console):
+            each.close()
+        return relay, mine
+
+    def wait(self, relay, told):
+        """The relay's exit status. Signals go to the command in the guest."""
+        asked = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        for number in FORWARDED:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, lambda number, frame: os.write(asked[1], bytes([number])))
+        pidfd, deadline = os.pidfd_open(relay.pid), None
+        open_fds = [pidfd, asked[0], told]
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            readable = select.select(open_fds, [], [], left)[0]
+            if told in readable:
+                said = told.recv(1)
+                self.began = self.began or said == b"r"
+                if not said:
+                    open_fds.remove(told)
+            if asked[0] in readable:
+                number = os.read(asked[0], 1)
+                deadline = time.monotonic() + ENDING_S
+                if self.began:
+                    with contextlib.suppress(OSError):
+                        told.send(number)
+                else:
+                    relay.kill()
+            if pidfd in readable:
+                return relay.wait()
+            if left == 0.0:
+                relay.kill()
+
+    def run(self, place, words):
+        """The exit status; 125 where the guest failed, or a signal ended it before it ran."""
+        try:
+            policy, given = self.plan.for_guest()
+            files, disks = make_disks(self.plan, given, place, self.work)
+            os.chmod(self.work, 0o711)
+            qemu, port, console = self.start(place, files)
+        except BaseException:
+            shutil.rmtree(self.work, ignore_errors=True)
+            raise
+        pidfd = os.pidfd_open(qemu.pid)
+        kept = self.keep(pidfd)
+        relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
+        status = self.wait(relay, told)
+        if not end(pidfd, True):
+            end(pidfd, False)
+        qemu.wait()
+        os.close(kept)
+        shutil.rmtree(self.work, ignore_errors=True)
+        return status if status >= 0 else 128 - status

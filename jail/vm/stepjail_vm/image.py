@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""image.py - stepjail vm build: what guests are booted with
+
+kernel      Debian's cloud kernel, out of its package: apt checks it against signed lists
+initrd      the kernel's modules, PID 1, stepjail and its init, lists of the trees
+NAME.erofs  each shipped root tree, read-only
+qemu/       the root tree of QEMU's own jail: QEMU, its libraries, its firmware
+info.json   versions, and the digest of each file above
+
+The same inputs make the same bytes. All is made beside, and put in place when it is whole.
+"""
+import glob
+import hashlib
+import json
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from . import Failed
+
+QEMU = "/usr/bin/qemu-system-x86_64"
+FIRMWARE = "/usr/share/qemu"
+PLUGINS = "/usr/lib/x86_64-linux-gnu/qemu"
+META = "linux-image-cloud-amd64"
+MODULES = ("virtio_mmio", "virtio_blk", "virtio_console", "erofs", "overlay")
+TOOLS = {QEMU: "qemu-system-x86", "/usr/bin/mkfs.erofs": "erofs-utils", "/usr/bin/apt-get": "apt",
+         "/usr/bin/dpkg-deb": "dpkg"}
+FOLDERS = ("dev", "proc", "sys", "tmp", "run", "mnt", "etc", "modules", "given", "stepjail", "stepjail/rootfs")
+PROGRAMS = ("stepjail", "stepjail-init")
+HOST_FOLDER = "/var/lib/stepjail/vm"
+UUID = "00000000-0000-0000-0000-000000000000"
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+
+
+def folders(home):
+    """Where an image may be, the caller's own first, which is where it is made. Root's are the
+    host's; that of a build folder is in there."""
+    if os.path.exists(f"{home}/stepjail"):
+        return [f"{home}/guest"]
+    if os.geteuid() == 0:
+        return [HOST_FOLDER]
+    return [os.path.join(os.environ.get("HOME") or "/nonexistent", ".local/share/stepjail/vm"), HOST_FOLDER]
+
+
+def missing():
+    """The packages that lack."""
+    return sorted({package for tool, package in TOOLS.items() if not os.access(tool, os.X_OK)})
+
+
+def run(*words, **options):
+    """stdout; what fails is told by its last line."""
+    done = subprocess.run(words, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False, **options)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise Failed(f"{os.path.basename(words[0])} failed: {said[-1] if said else f'status {done.returncode}'}")
+    return done.stdout
+
+
+def make_erofs(source, to, owner_root=False):
+    """An image of a folder; owners are kept, or all root's."""
+    run("/usr/bin/mkfs.erofs", "--quiet", "-T0", f"-U{UUID}", *(["--all-root"] if owner_root else []), to, source)
+    os.chmod(to, 0o644)
+
+
+def digest(path):
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            found.update(piece)
+    return found.hexdigest()
+
+
+def fetch_kernel(work, earlier):
+    """(the package's tree, its version, its file): downloaded and unpacked, not installed. An
+    earlier image's package is taken where it is the one that apt's signed list names."""
+    shown = run("/usr/bin/apt-cache", "show", "--no-all-versions", META)
+    name = re.search(r"^Depends:.*?(linux-image-[^ ,]+)", shown, re.M)
+    if not name:
+        raise Failed(f"apt knows no {META}: run apt-get update as root")
+    listed = re.search(r"^SHA256: (\w+)", run("/usr/bin/apt-cache", "show", "--no-all-versions", name[1]), re.M)
+    package = f"{earlier}/kernel.deb"
+    if not (listed and os.path.exists(package) and digest(package) == listed[1]):
+        run("/usr/bin/apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", name[1], cwd=work)
+        package = glob.glob(f"{work}/*.deb")[0]
+    tree = os.path.join(work, "tree")
+    run("/usr/bin/dpkg-deb", "-x", package, tree)
+    return tree, os.listdir(f"{tree}/lib/modules")[0], package
+
+
+def unpack_kernel(image):
+    """The ELF file inside of a bzImage, so that no guest has to unpack it; or the bzImage.
+    Kernel: Documentation/x86/boot.rst"""
+    at = int.from_bytes(image[0x248:0x24c], "little") + (image[0x1f1] + 1) * 512
+    packed = image[at:at + int.from_bytes(image[0x24c:0x250], "little")]
+    for tool in ("lz4", "zstd", "xz", "gzip"):
+        if path := shutil.which(tool, path=ENVIRONMENT["PATH"]):
+            # its unpacked size follows, which no tool likes
+            found = subprocess.run([path, "-dc"], input=packed[:-4], env=ENVIRONMENT, capture_output=True, check=False)
+            if found.returncode == 0 and found.stdout.startswith(b"\x7fELF"):
+                return found.stdout
+    return image
+
+
+def take_modules(tree, version):
+    """[(name, bytes)], each behind those that it depends on."""
+    paths = {re.split(r"\.ko", os.path.basename(path))[0].replace("-", "_"): path
+             for path in glob.glob(f"{tree}/lib/modules/{version}/**/*.ko*", recursive=True)}
+    taken = {}
+
+    def take(name):
+        if name in taken or name not in paths:
+            return  # what has no file is built in
+        with (lzma.open if paths[name].endswith(".xz") else open)(paths[name], "rb") as file:
+            content = file.read()
+        for needed in re.search(rb"\0depends=([^\0]*)", content)[1].decode().split(","):
+            take(needed.replace("-", "_"))
+        taken[name] = content
+
+    for name in MODULES:
+        take(name)
+    return list(taken.items())
+
+
+def cpio(entries):
+    """An archive in the form newc of (name, mode, bytes), all root's.
+    Kernel: Documentation/driver-api/early-userspace/buffer-format.rst"""
+    archive = bytearray()
+    for number, (name, mode, content) in enumerate([*entries, ("TRAILER!!!", 0, b"")]):
+        fields = (number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0)
+        archive += b"070701" + b"".join(b"%08x" % field for field in fields) + name.encode() + b"\0"
+        archive += bytes(-len(archive) % 4) + content
+        archive += bytes(-len(archive) % 4)
+    return bytes(archive)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def make_initrd(home, trees, modules):
+    entries = [(name, 0o40755, b"") for name in FOLDERS]
+    entries += [(f"stepjail/rootfs/{os.path.basename(tree)}", 0o40755, b"") for tree in trees]
+    entries += [("init", 0o100755, read(f"{home}/stepjail-vm-init"))]
+    entries += [(f"modules/{name}.ko", 0o100644, content) for name, content in modules]
+    entries += [("modules/list", 0o100644, "".join(f"/modules/{name}.ko\n" for name, _ in modules).encode())]
+    entries += [(f"stepjail/{name}", 0o100755, read(program_path(home, name))) for name in PROGRAMS]
+    for tree in trees:
+        entries += [(f"stepjail/rootfs/{os.path.basename(path)}", 0o100644, read(path))
+                    for path in (f"{tree}.sha256", f"{tree}.sha256.sum") if os.path.exists(path)]
+    return cpio(entries)
+
+
+def program_path(home, name):
+    """Beside this program, or where `make install` puts it."""
+    for path in (f"{home}/{name}", f"{home}/../../bin/{name}"):
+        if os.path.exists(path):
+            return path
+    raise Failed(f"{name} is not beside {home}: run make, or make install")
+
+
+def make_qemu(to):
+    """QEMU with what it opens, and nothing else of the host's."""
+    def put(path, place=None):
+        place = to + (place or path)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        shutil.copyfile(os.path.realpath(path), place)
+        os.chmod(place, 0o755)
+
+    for name in ("work", "tmp", "dev", "proc", "vm", "disk"):
+        os.makedirs(f"{to}/{name}")
+    put(QEMU, "/usr/bin/qemu")  # it looks for the rest from there
+    for name in ("qboot.rom", "linuxboot_dma.bin", "pvh.bin", "bios-microvm.bin"):
+        put(f"{FIRMWARE}/{name}")
+    accelerator = f"{PLUGINS}/accel-tcg-x86_64.so"
+    programs = [QEMU] + ([accelerator] if os.path.exists(accelerator) else [])
+    for program in programs:
+        for path in re.findall(r"(/\S+) \(0x", run("/usr/bin/ldd", program)):
+            put(path)
+    for program in programs[1:]:
+        put(program)
+
+
+def build(home, say):
+    lacking = missing()
+    if lacking:
+        raise Failed(f"missing: {' '.join(lacking)}: as root: apt-get install --no-install-recommends "
+                     f"{' '.join(lacking)}")
+    trees = sorted(path[:-len(".sha256")] for path in glob.glob(f"{home}/rootfs/*.sha256"))
+    if not trees:
+        raise Failed(f"there is no root tree in {home}/rootfs: run make rootfs")
+    place = folders(home)[0]
+    os.makedirs(os.path.dirname(place), mode=0o755, exist_ok=True)
+    new = tempfile.mkdtemp(prefix="guest.", dir=os.path.dirname(place))
+    try:
+        with tempfile.TemporaryDirectory(dir=new) as work:
+            tree, version, package = fetch_kernel(work, place)
+            shutil.copyfile(package, f"{new}/kernel.deb")
+            with open(f"{new}/kernel", "wb") as file:
+                file.write(unpack_kernel(read(f"{tree}/boot/vmlinuz-{version}")))
+            with open(f"{new}/initrd", "wb") as file:
+                file.write(make_initrd(home, trees, take_modules(tree, version)))
+        say(f"kernel {version}")
+        for path in trees:
+            make_erofs(path, f"{new}/{os.path.basename(path)}.erofs", owner_root=True)
+            say(f"tree {os.path.basename(path)}")
+        make_qemu(f"{new}/qemu")
+        info = {"kernel": version, "qemu": qemu_version(), "source": source_key(home),
+                "sha256": {os.path.basename(path): digest(path) for path in sorted(glob.glob(f"{new}/*"))
+                           if os.path.isfile(path)}}
+        with open(f"{new}/info.json", "w", encoding="utf-8") as file:
+            json.dump(info, file, indent=1)
+        os.chmod(new, 0o755)
+        shutil.rmtree(place, ignore_errors=True)
+        os.rename(new, place)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    say(f"image {place}")
+
+
+def qemu_version():
+    return run(QEMU, "--version").splitlines()[0].removeprefix("QEMU emulator version ")
+
+
+def source_key(home):
+    """What an image is stale without: this build's programs and this host's QEMU."""
+    found = hashlib.sha256()
+    for path in (QEMU, f"{home}/stepjail-vm-init", *(program_path(home, name) for name in PROGRAMS)):
+        stat = os.stat(path)
+        found.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return found.hexdigest()
+
+
+def find(home):
+    """(folder, info) of an image that was made of what is here now."""
+    places = folders(home)
+    place = next((each for each in places if os.path.exists(f"{each}/info.json")), places[0])
+    try:
+        with open(f"{place}/info.json", encoding="utf-8") as file:
+            info = json.load(file)
+        if os.stat(place).st_uid not in (0, os.geteuid(), os.stat(home).st_uid):
+            raise Failed(f"{place} belongs to somebody else: remove it")
+    except (OSError, ValueError):
+        raise Failed(f"there is no image in {place}: run stepjail vm build") from None
+    if not os.access(QEMU, os.X_OK):
+        raise Failed(f"{QEMU} is missing: as root: apt-get install --no-install-recommends qemu-system-x86")
+    if info["source"] != source_key(home):
+        raise Failed(f"the image in {place} is of another build of stepjail, or of QEMU: run stepjail vm build")
+    return place, info

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""plan.py - the plan, as `stepjail explain` prints it, divided between host and guest
+
+Stepjail has checked it before. Trees and folders of the host become images, and the guest's
+plan names the places where it mounts them: no path of the host gets into the guest.
+"""
+import os
+import re
+
+from . import Failed
+
+# what a guest has no part in, or has of its own
+HOST_ONLY = {"wall", "vm-memory", "report", "allow-missing", "total-memory", "total-pids", "total-cpus"}
+REFUSED = {
+    "bind-rw": "the host's files are given to a guest to be read: use --bind, and print results",
+    "out": "no files come out of a guest yet: print results",
+    "hold": "the program waits for nobody",
+    "io-max": "the guest's disks are images of its own",
+    "cpuset": "a guest has one CPU",
+}
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+# a jail's processes are not all that a guest has in its memory
+GUEST_OWN = 96 << 20
+DISKS_MAX = 20
+# a file alone is in an image of its own, by this name
+FILE = "file"
+
+
+def size(text):
+    """Bytes of 512M; as `explain` writes them."""
+    return int(text[:-1]) * UNITS[text[-1]] if text[-1] in UNITS else int(text)
+
+
+def milliseconds(text):
+    """Of 1m, 2s, 500ms; 0 for unlimited."""
+    found = re.fullmatch(r"([0-9]+)(ms|s|m|h)?", text)
+    return int(found[1]) * {"ms": 1, "s": 1000, None: 1000, "m": 60000, "h": 3600000}[found[2]] if found else 0
+
+
+class Plan:
+    def __init__(self, text, command):
+        self.command = command
+        self.lines = [line.split(" ", 1) for line in text.splitlines()]
+        self.one = dict(self.lines)
+        for name, why in REFUSED.items():
+            if name in self.one:
+                raise Failed(f"not with --{name}: {why}")
+        if command == "serve" and "report" in self.one:
+            raise Failed("serve: --report is for run: OPENED and DONE have it")
+        self.memory = size(self.one["vm-memory"])
+        if size(self.one["memory"]) + GUEST_OWN > self.memory:
+            raise Failed(f"--memory {self.one['memory']} does not fit into a guest of --vm-memory "
+                         f"{self.one['vm-memory']}, of which it needs {GUEST_OWN >> 20}M itself: raise --vm-memory")
+
+    @property
+    def tree(self):
+        """The name of a shipped tree, or None for a folder."""
+        return None if "/" in self.one["rootfs"] else self.one["rootfs"]
+
+    def run_ms(self):
+        """How long a run may take in all, 0 for any time. The guest's own watch ends it before."""
+        limit = milliseconds(self.one["wall-time"])
+        return 2 * limit + 60000 if self.command == "run" and limit else 0
+
+    def for_guest(self):
+        """(text of the guest's policy, [what images are made of])."""
+        lines, given = [], []
+        for name, value in self.lines:
+            if name == "bind" or name == "rootfs" and not self.tree:
+                source, _, to = value.rpartition(":") if name == "bind" else (value, "", "")
+                given.append(os.path.abspath(source))
+                place = f"/given/{len(given) - 1}" + (f"/{FILE}" if os.path.isfile(source) else "")
+                value = f"{place}:{to}" if to else place
+            if name not in HOST_ONLY:
+                lines.append(f"{name} {value}\n")
+        if len(given) + 1 > DISKS_MAX:
+            raise Failed(f"{len(given)} files and folders of --bind are more than a guest has disks for, "
+                         f"{DISKS_MAX - 1}: put them into one folder")
+        return "".join(lines), given
+
+    def for_qemu(self):
+        """Options of the jail that QEMU is in, which are the host's to keep."""
+        return [f"--{name}={value}" for name, value in self.lines if name.startswith("total-") or
+                name == "allow-missing"]

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * take.c - a command whose plan says --wall vm becomes stepjail-vm: see take.h
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/command.h"
+#include "jail/base/sys.h"
+#include "jail/launch/shipped.h"
+#include "jail/plan/option.h"
+#include "jail/vm/take.h"
+
+#define WORDS_BEFORE 4
+
+/* a file without a name, which stepjail-vm inherits */
+static int write_plan(const struct plan *p, struct err *e)
+{
+	int fd = memfd_create("plan", 0), copy;
+	FILE *out;
+
+	if (fd < 0 || (copy = dup(fd)) < 0)
+		return err_set(e, errno, "--wall vm: keep the plan");
+	out = fdopen(copy, "w");
+	if (!out)
+		return err_set(e, errno, "--wall vm: keep the plan");
+	option_print_policy(p, out);
+	if (fclose(out) != 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return err_set(e, errno, "--wall vm: keep the plan");
+	return fd;
+}
+
+/* @words: behind stepjail-vm; the first of the array is free for its path */
+static int become(const char **words, struct err *e)
+{
+	char path[PATH_MAX];
+	int r = shipped_program("stepjail-vm", path, sizeof(path), e);
+
+	if (r < 0)
+		return err_within(e, "--wall vm: ");
+	(void)close(r);
+	words[0] = path;
+	(void)execv(path, (char *const *)(uintptr_t)words);
+	return err_set(e, errno, "--wall vm: start %s", path);
+}
+
+static int become_guest(const char *command, const struct plan *p, struct err *e)
+{
+	static char *const none[] = { NULL };
+	char *const *program = p->argv ? p->argv : none;
+	const char **words;
+	char number[16];
+	size_t count = 0;
+	int fd = write_plan(p, e), r;
+
+	if (fd < 0)
+		return fd;
+	while (program[count])
+		count++;
+	words = calloc(count + WORDS_BEFORE, sizeof(*words));
+	if (!words)
+		return err_set(e, ENOMEM, "--wall vm");
+	(void)snprintf(number, sizeof(number), "%d", fd);
+	words[1] = command;
+	words[2] = number;
+	memcpy(words + WORDS_BEFORE - 1, program, count * sizeof(*words));
+	r = become(words, e);
+	free(words);
+	return r;
+}
+
+int command_vm(char *const *argv, struct err *e)
+{
+	const char *words[] = { NULL, argv[0] ? argv[0] : "--help",
+				argv[0] ? argv[1] : NULL, NULL };
+
+	return become(words, e);
+}
+
+int vm_take(const char *command, char *const *argv, struct err *e)
+{
+	static struct plan plan;
+	struct err wrong; /* which the command itself finds, and says */
+
+	if (strcmp(command, "run") != 0 && strcmp(command, "serve") != 0 &&
+	    strcmp(command, "check") != 0)
+		return 0;
+	if (option_parse(&plan, argv, &wrong) != 0 || plan.wall != WALL_VM)
+		return 0;
+
+	bool run = strcmp(command, "run") == 0;
+	int r = 0;
+
+	if (run != (plan.argv != NULL) || (run && plan.serve_option))
+		return 0;
+	if (run)
+		r = plan_take_script(&plan, shipped_root, e);
+	return r < 0 ? r : become_guest(command, &plan, e);
+}
