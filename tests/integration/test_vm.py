@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """--wall vm: runs and sessions in a guest are as without one, and a guest that fails is told so."""
+import contextlib
 import json
 import os
 import select
@@ -130,12 +131,13 @@ class Run(Scene):
 def descendants(pid):
     """{pid: its command line} of a process and all below it."""
     found = {}
-    with open(f'/proc/{pid}/cmdline', 'rb') as file:
-        found[pid] = file.read().split(b'\0')
-    for thread in os.listdir(f'/proc/{pid}/task'):
-        with open(f'/proc/{pid}/task/{thread}/children', encoding='ascii') as file:
-            for child in file.read().split():
-                found.update(descendants(int(child)))
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        with open(f'/proc/{pid}/cmdline', 'rb') as file:
+            found[pid] = file.read().split(b'\0')
+        for thread in os.listdir(f'/proc/{pid}/task'):
+            with open(f'/proc/{pid}/task/{thread}/children', encoding='ascii') as file:
+                for child in file.read().split():
+                    found.update(descendants(int(child)))
     return found
 
 
@@ -173,6 +175,22 @@ class Ends(Scene):
         with open(path, encoding='utf-8') as file:
             report = json.load(file)
         self.assertEqual((report['verdict'], report['vm']['started']), ('launcher-error', True))
+
+    @unittest.skipIf(os.getuid(), 'a user cannot see whose processes are in the jail')
+    def test_qemu_killed_before_it_is_ready(self):
+        path = f'{self.folder}/report'
+        process = subprocess.Popen([f'{BUILD}/stepjail', 'run', *OPTIONS, f'--report={path}', '--', '/bin/python3',
+                                    '-c', 'print("on")'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        qemu = []
+        while not qemu and process.poll() is None:
+            qemu = [pid for pid, line in descendants(process.pid).items() if line[0] == b'/usr/bin/qemu']
+        os.kill(qemu[0], signal.SIGKILL)
+        out, said = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, out), (125, b''))
+        self.assertIn(b'the guest has ended without an answer', said)
+        with open(path, encoding='utf-8') as file:
+            report = json.load(file)
+        self.assertEqual((report['verdict'], report['vm']['started']), ('launcher-error', False))
 
     def test_main_killed(self):
         status, _, _ = self.end(lambda pid, line, main: pid == main)
@@ -275,6 +293,17 @@ class Sessions(Scene):
             self.assertEqual(second.run('x').done['verdict'], 'exception')
             self.assertEqual(first.run('import os; os._exit(3)').done['verdict'], 'exited')
             self.assertEqual(first.run('x').result, '1')
+
+
+    def test_agent(self):
+        """Its jails take the wall from a policy."""
+        policy = f'{self.folder}/policy'
+        with open(policy, 'w', encoding='ascii') as file:
+            file.writelines(option[2:].replace('=', ' ') + '\n' for option in OPTIONS)
+        done = subprocess.run([f'{BUILD}/stepjail-agent', 'repl', '--transcript=none', f'--policy={policy}'],
+                              input='x = 20\nprint(x + 1)\n', capture_output=True, text=True, timeout=PATIENCE,
+                              check=False)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, '21'), done.stderr)
 
 
 class Check(unittest.TestCase):

@@ -26,7 +26,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,13 +101,13 @@ static void leave_initial_root(void)
 
 static void load_modules(void)
 {
-	FILE *list = fopen("/modules/list", "re");
-	char path[256];
+	static char names[4096];
+	int list = open("/modules/list", O_RDONLY | O_CLOEXEC);
 
-	if (!list)
-		fail("open", "/modules/list");
-	while (fgets(path, sizeof(path), list)) {
-		path[strcspn(path, "\n")] = '\0';
+	if (list < 0 || read(list, names, sizeof(names) - 1) <= 0)
+		fail("read", "/modules/list");
+	(void)close(list);
+	for (char *path = strtok(names, "\n"); path; path = strtok(NULL, "\n")) {
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 		if (fd < 0 ||
@@ -116,7 +115,6 @@ static void load_modules(void)
 			fail("load", path);
 		(void)close(fd);
 	}
-	(void)fclose(list);
 }
 
 static void mount_all(void)
@@ -164,22 +162,18 @@ static void read_whole(int fd, void *bytes, size_t length)
 
 static char *read_request(int port, uint32_t *length)
 {
-	struct utsname name;
 	struct {
 		struct mux_head head;
 		char letter;
 	} ready = { { MUX_CONTROL, MUX_DATA, 0, 1 }, MUX_READY };
-	char *text;
+	static char text[REQUEST_MAX + 2]; /* with the end of a pair that has none */
 
-	if (uname(&name) < 0 || write(port, &ready, sizeof(ready.head) + 1) < 0)
+	if (write(port, &ready, sizeof(ready.head) + 1) < 0)
 		fail("write", PORT);
 	read_whole(port, length, sizeof(*length));
-	text = *length <= REQUEST_MAX ? malloc(*length + 2) : NULL;
-	if (!text)
+	if (*length > REQUEST_MAX)
 		fail("take", "the request");
 	read_whole(port, text, *length);
-	memcpy(text + *length, "", 1);
-	text[*length + 1] = '\0';
 	return text;
 }
 

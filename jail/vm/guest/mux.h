@@ -3,10 +3,10 @@
  * mux.h - streams between host and guest, over one virtio-serial port
  *
  * Both ends run the same code: stepjail-vm-relay on the host, init.c in the guest. A
- * frame is struct mux_head and @length bytes. Each stream goes one way and has a window of its
- * own: a sender has at most MUX_WINDOW bytes under way, and an ACK says how many of them
- * the other end has passed on. So a stream whose reader is slow holds up no other one,
- * and no end needs more memory than a window for each stream.
+ * frame is struct mux_head and @length bytes. Each stream goes one way and has a
+ * window of its own: a sender has at most MUX_WINDOW bytes under way, and an ACK says
+ * how many of them the other end has passed on. So a stream whose reader is slow
+ * holds up no other one, and no end needs more memory than a window for each stream.
  * The other end is hostile: a frame that is none ends the link with -EPROTO.
  */
 #pragma once

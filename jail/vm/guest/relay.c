@@ -13,10 +13,10 @@
  *		end is the end. One byte goes there when the guest is ready, one when the
  *		command has ended
  *
- * Nobody but this process reads a byte of the guest's. Before the first one it gives up
- * its ids, as root, and puts itself behind a filter of a few calls, of which none takes a
- * path or makes anything. Exit status: the command's; 125 if the guest failed, with a line on
- * stderr that says how.
+ * Nobody but this process reads a byte of the guest's. Before the first one it gives
+ * up its ids, as root, and puts itself behind a filter of a few calls, of which none
+ * takes a path or makes anything. Exit status: the command's; 125 if the guest
+ * failed, with a line on stderr that says how.
  */
 #include <errno.h>
 #include <fcntl.h>

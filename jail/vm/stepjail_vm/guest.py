@@ -110,7 +110,7 @@ class Guest:
         self.work = tempfile.mkdtemp(prefix="stepjail-vm.")
         self.qemu_report = os.memfd_create("report")
         self.report = os.memfd_create("report")
-        self.began = False  # the guest has said that it is ready
+        self.began = self.ended = False  # the guest was ready; its command has ended, and all of it was passed on
 
     def keep(self, pidfd):
         """Fork the keeper; Return: the fd whose end it waits for."""
@@ -176,8 +176,8 @@ class Guest:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             readable = select.select(open_fds, [], [], left)[0]
             if told in readable:
-                said = told.recv(1)
-                self.began = self.began or said == b"r"
+                said = told.recv(16)
+                self.began, self.ended = self.began or b"r" in said, self.ended or b"e" in said
                 if not said:
                     open_fds.remove(told)
             if asked[0] in readable:
@@ -188,7 +188,9 @@ class Guest:
                         told.send(number)
                 else:
                     relay.kill()
-            if pidfd in readable:
+                    relay.wait()
+                    return 128 + number[0]
+            if pidfd in readable and told not in readable:  # its last word comes before its end
                 return relay.wait()
             if left == 0.0:
                 relay.kill()

@@ -73,7 +73,7 @@ def write(fd, info, guest):
         status = 1
         try:
             confine()
-            told = load(guest.report)
+            told = load(guest.report) if guest.ended else None
             if told is None:
                 told = {"verdict": "launcher-error", "error": "the guest has ended without a report"}
             told["vm"] = wall(info, guest, load(guest.qemu_report))
