@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from . import Failed
-from .image import make_erofs
+from .image import make_erofs, program_path
 from .plan import FILE
 
 # QEMU's own memory beside the guest's: translated code, its heap, its program
@@ -81,7 +81,7 @@ def qemu_words(home, plan, place, files, report):
     memory = plan.memory
     binds = [(f"{place}/kernel", "/vm/kernel"), (f"{place}/initrd", "/vm/initrd"),
              *((file, f"/disk/{number}") for number, file in enumerate(files))]
-    jail = [f"{home}/stepjail", "run", f"--rootfs={place}/qemu", "--wall=kernel", "--lock-code=no", "--quiet",
+    jail = [program_path(home, "stepjail"), "run", f"--rootfs={place}/qemu", "--wall=kernel", "--lock-code=no", "--quiet",
             "--wall-time=unlimited", f"--memory={memory + QEMU_OWN}", "--pids=32", "--tmp-size=1M", "--work-size=1M",
             f"--report={report}", *plan.for_qemu(), *(f"--bind={source}:{to}" for source, to in binds)]
     drives = [word for number in range(len(files)) for word in (
