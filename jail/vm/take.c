@@ -81,23 +81,50 @@ int command_vm(char *const *argv, struct err *e)
 	return become(words, e);
 }
 
+/* check has one word of its own */
+static bool drop_json(char *const *argv, char **words)
+{
+	bool json = false;
+
+	for (; *argv; argv++) {
+		if (strcmp(*argv, "--json") == 0)
+			json = true;
+		else
+			*words++ = *argv;
+	}
+	*words = NULL;
+	return json;
+}
+
 int vm_take(const char *command, char *const *argv, struct err *e)
 {
+	static char json[] = "--json", *only_json[] = { json, NULL };
 	static struct plan plan;
-	struct err wrong; /* which the command itself finds, and says */
+	bool run = strcmp(command, "run") == 0, check = strcmp(command, "check") == 0;
+	size_t count = 1;
+	int r;
 
-	if (strcmp(command, "run") != 0 && strcmp(command, "serve") != 0 &&
-	    strcmp(command, "check") != 0)
+	if (!run && !check && strcmp(command, "serve") != 0)
 		return 0;
-	if (option_parse(&plan, argv, &wrong) != 0 || plan.wall != WALL_VM)
-		return 0;
+	while (argv[count - 1])
+		count++;
 
-	bool run = strcmp(command, "run") == 0;
-	int r = 0;
+	/* the plan points into it */
+	char **words = calloc(count, sizeof(*words));
 
-	if (run != (plan.argv != NULL) || (run && plan.serve_option))
-		return 0;
+	if (!words)
+		return err_set(e, ENOMEM, "options");
+	memcpy(words, argv, count * sizeof(*words));
+	if (check)
+		(void)drop_json(argv, words);
+	r = option_parse(&plan, words, e);
+	/* the command itself tells of help, and of a program too much or too few */
+	if (r != 0 || plan.wall != WALL_VM || run != (plan.argv != NULL) ||
+	    (run && plan.serve_option))
+		return r < 0 ? r : 0;
 	if (run)
 		r = plan_take_script(&plan, shipped_root, e);
+	if (check && drop_json(argv, words))
+		plan.argv = only_json;
 	return r < 0 ? r : become_guest(command, &plan, e);
 }

@@ -14,8 +14,9 @@
  * The plan goes along as text, in the form that explain prints, by an fd whose number is
  * in the command line.
  *
- * Return: 0, where this process goes on: without a guest, or since the options are wrong,
- * which the command says; or -errno
+ * Return: 0, where this process goes on: without a guest, or since the command has to say
+ * what is wrong; or -errno, for options that are wrong as well, so that no command goes
+ * on without a guest where they could not be read
  */
 int vm_take(const char *command, char *const *argv, struct err *e);
 

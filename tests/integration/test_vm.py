@@ -311,6 +311,8 @@ class Check(unittest.TestCase):
         done = subprocess.run([f'{BUILD}/stepjail', 'check', *OPTIONS], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ''))
         self.assertRegex(done.stdout, r'(?m)^ok +QEMU +[0-9]')
+        said = subprocess.check_output([f'{BUILD}/stepjail', 'check', '--json', *OPTIONS])
+        self.assertIn(('QEMU', 'ok'), [(row['name'], row['state']) for row in json.loads(said)])
 
 
 if __name__ == '__main__':

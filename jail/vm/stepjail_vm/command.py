@@ -6,8 +6,9 @@ stepjail becomes this program: its plan is checked, and comes as text by an fd.
     stepjail-vm build              stepjail vm build
     stepjail-vm run FD WORD...     the program's words
     stepjail-vm serve FD           the client's socket is fd 0
-    stepjail-vm check FD
+    stepjail-vm check FD [--json]
 """
+import json
 import os
 import stat
 import sys
@@ -56,21 +57,25 @@ def inside(home, command, plan, words):
     return status
 
 
-def check(home, plan):
+def check(home, as_json):
     """A row for each thing, as `stepjail check` has them; 0 only where a guest would start."""
     lacking = image.missing()
-    print(f"{'missing' if lacking else 'ok':8} {'packages':21} {' '.join(lacking)}"
-          f"{': as root: apt-get install --no-install-recommends ' + ' '.join(lacking) if lacking else ''}".rstrip())
+    words = " ".join(lacking)
+    rows = [("packages", "missing" if lacking else "ok",
+             f"{words}: as root: apt-get install --no-install-recommends {words}" if lacking else "")]
     try:
         place, info = image.find(home)
-        print(f"{'ok':8} {'image':21} {place}")
-        print(f"{'ok':8} {'QEMU':21} {info['qemu']}, microvm")
-        print(f"{'ok':8} {'kernel of the guest':21} {info['kernel']}")
+        rows += [("image", "ok", place), ("QEMU", "ok", f"{info['qemu']}, microvm"),
+                 ("kernel of the guest", "ok", info["kernel"]),
+                 ("acceleration", "ok", "tcg: software emulation, the only one yet")]
     except Failed as error:
-        print(f"{'missing':8} {'image':21} {error}")
-        return 1
-    print(f"{'ok':8} {'acceleration':21} tcg: software emulation, the only one yet")
-    return 1 if lacking else 0
+        rows.append(("image", "missing", str(error)))
+    if as_json:
+        print(json.dumps([dict(zip(("name", "state", "detail"), row)) for row in rows]))
+    else:
+        for name, state, detail in rows:
+            print(f"{state:8} {name:21} {detail}".rstrip())
+    return int(any(state == "missing" for _, state, _ in rows))
 
 
 def main(home, words):
@@ -78,7 +83,7 @@ def main(home, words):
     try:
         if command in ("run", "serve", "check"):
             plan = read_plan(words[1], command)
-            status = check(home, plan) if command == "check" else inside(home, command, plan, words[2:])
+            status = check(home, bool(words[2:])) if command == "check" else inside(home, command, plan, words[2:])
         else:
             status = build(home, words)
     except Failed as error:

@@ -8,6 +8,7 @@
     keeper   waits for the end of main, whoever kills it, and ends QEMU and its files
 """
 import contextlib
+import fcntl
 import os
 import select
 import shutil
@@ -149,7 +150,7 @@ class Guest:
         os.write(wanted, text)
         os.lseek(wanted, 0, os.SEEK_SET)
         fds = [port.fileno(), console.fileno(), wanted, self.report, its.fileno()]
-        high = [os.dup2(fd, 40 + number, inheritable=False) for number, fd in enumerate(fds)]
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 16) for fd in fds]  # clear of 3 to 7
 
         def place_fds():
             for number, fd in enumerate(high):

@@ -23,7 +23,12 @@ def open_report(where):
         return None
     where = {"-": "1", "/dev/stdout": "1", "/dev/stderr": "2"}.get(where, where).removeprefix("/dev/fd/")
     if where.isdigit():
-        return int(where)
+        try:
+            if int(where) > 2:
+                os.set_inheritable(int(where), False)  # the relay has no part in it
+            return int(where)
+        except OSError as error:
+            raise Failed(f"--report: fd {where}: {error.strerror}") from None
     try:
         # an earlier jail may have been able to write there: no link, and no FIFO that waits
         if os.path.realpath(os.path.dirname(where) or ".") != os.path.abspath(os.path.dirname(where) or "."):
@@ -77,7 +82,7 @@ def write(fd, info, guest):
             if told is None:
                 told = {"verdict": "launcher-error", "error": "the guest has ended without a report"}
             told["vm"] = wall(info, guest, load(guest.qemu_report))
-            text = json.dumps(told).encode() + b"\n"
+            text = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode(errors="replace") + b"\n"
             while text:
                 text = text[os.write(fd, text):]
             status = 0
