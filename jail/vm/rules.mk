@@ -11,7 +11,7 @@ $(B)/stepjail-vm: jail/vm/stepjail-vm
 	@echo "  GEN  $@"; install -m 755 $< $@
 all: $(VM:%=$(B)/%) $(B)/stepjail-vm
 guest: $(B)/guest/info.json ## the image that guests of --wall vm are booted with
-$(B)/guest/info.json: $(VM:%=$(B)/%) $(B)/stepjail-vm $(B)/stepjail $(B)/stepjail-init $(B)/rootfs/core.key $(wildcard jail/vm/stepjail_vm/image.py) | $(B)/packages.test
+$(B)/guest/info.json: $(VM:%=$(B)/%) $(B)/stepjail-vm $(B)/stepjail $(B)/stepjail-init $(B)/rootfs/core.key $(wildcard $(B)/rootfs/data.key) $(wildcard jail/vm/stepjail_vm/image.py) | $(B)/packages.test
 	$(B)/stepjail vm build
 integration.built: $(B)/guest/info.json
 lint: $(B)/gen/filter_relay.h

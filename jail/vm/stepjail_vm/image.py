@@ -228,8 +228,10 @@ def qemu_version():
 
 
 def source_key(home):
-    """What an image is stale without: this build's programs and this host's QEMU."""
+    """What an image is made of: this build's programs and trees, and this host's QEMU."""
     found = hashlib.sha256()
+    for path in sorted(glob.glob(f"{home}/rootfs/*.sha256.sum")):
+        found.update(read(path))
     for path in (QEMU, f"{home}/stepjail-vm-init", *(program_path(home, name) for name in PROGRAMS)):
         stat = os.stat(path)
         found.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
