@@ -71,8 +71,7 @@ static int act(size_t i, char *const *argv, struct err *e)
 		return err_set(e, -r, "open /dev/null in place of a closed fd 0, 1 or 2");
 	if (commands[i].in_cgroup)
 		cgroup_enter_scope(argv);
-	r = vm_take(commands[i].name, argv + 2, e);
-	return r < 0 ? r : commands[i].act(argv + 2, e);
+	return commands[i].act(argv + 2, e);
 }
 
 static int dispatch(char *const *argv, struct err *e)

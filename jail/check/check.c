@@ -25,6 +25,7 @@
 #include "jail/plan/option.h"
 #include "jail/check/probe.h"
 #include "jail/launch/shipped.h"
+#include "jail/vm/take.h"
 #include "jail/walls/seccomp/denied_without.h"
 
 enum state { STATE_OK, STATE_MISSING, STATE_ABSENT };
@@ -199,6 +200,7 @@ static int parse(char *const *argv, bool *json, struct err *e)
 
 int command_check(char *const *argv, struct err *e)
 {
+	static char word[] = "--json", *const only_json[] = { word, NULL };
 	enum need found = ALWAYS;
 	bool whole = true, json = false;
 	int r = parse(argv, &json, e);
@@ -215,6 +217,9 @@ int command_check(char *const *argv, struct err *e)
 			e, EINVAL,
 			"check: '%.64s' is not expected here: stepjail check [--json] [options]",
 			plan.argv[0]);
+	r = vm_take("check", &plan, json ? only_json : NULL, e);
+	if (r < 0)
+		return r;
 	if (json)
 		printf("{\"checks\":[");
 	for (const struct row *row = rows; row < rows + COUNT(rows); row++) {

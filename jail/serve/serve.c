@@ -26,6 +26,7 @@
 #include "jail/serve/wire/closer.h"
 #include "jail/serve/spawner/spawner.h"
 #include "jail/serve/supervisor.h"
+#include "jail/vm/take.h"
 #include "jail/walls/mount_op.h"
 
 #include "filter_supervisor.h"
@@ -208,11 +209,13 @@ int command_serve(char *const *argv, struct err *e)
 			"serve [options]\nfd 0 must be a stream socket, on which the client sends frames",
 			true, "  0 the client is gone; 125 stepjail failed\n");
 	r = check_plan(&plan, e);
+	if (r == 0)
+		r = check_client(e);
+	if (r == 0)
+		r = vm_take("serve", &plan, NULL, e);
 	plan.session = true;
 	if (plan.lock_code == LOCK_WARM)
 		plan.lock_code = plan.cold == ANSWER_YES ? LOCK_NO : LOCK_YES;
-	if (r == 0)
-		r = check_client(e);
 	if (r == 0)
 		r = plan_check_calls(&plan, e);
 	if (plan.preload) {

@@ -48,28 +48,32 @@ static int become(const char **words, struct err *e)
 	return err_set(e, errno, "--wall vm: start %s", path);
 }
 
-static int become_guest(const char *command, const struct plan *p, struct err *e)
+int vm_take(const char *command, const struct plan *p, char *const *words, struct err *e)
 {
 	static char *const none[] = { NULL };
-	char *const *program = p->argv ? p->argv : none;
-	const char **words;
+	const char **all;
 	char number[16];
 	size_t count = 0;
-	int fd = write_plan(p, e), r;
+	int fd, r;
 
+	if (p->wall != WALL_VM)
+		return 0;
+	fd = write_plan(p, e);
 	if (fd < 0)
 		return fd;
-	while (program[count])
-		count++;
-	words = calloc(count + WORDS_BEFORE, sizeof(*words));
 	if (!words)
+		words = none;
+	while (words[count])
+		count++;
+	all = calloc(count + WORDS_BEFORE, sizeof(*all));
+	if (!all)
 		return err_set(e, ENOMEM, "--wall vm");
 	(void)snprintf(number, sizeof(number), "%d", fd);
-	words[1] = command;
-	words[2] = number;
-	memcpy(words + WORDS_BEFORE - 1, program, count * sizeof(*words));
-	r = become(words, e);
-	free(words);
+	all[1] = command;
+	all[2] = number;
+	memcpy(all + WORDS_BEFORE - 1, words, count * sizeof(*words));
+	r = become(all, e);
+	free(all);
 	return r;
 }
 
@@ -79,52 +83,4 @@ int command_vm(char *const *argv, struct err *e)
 				argv[0] ? argv[1] : NULL, NULL };
 
 	return become(words, e);
-}
-
-/* check has one word of its own */
-static bool drop_json(char *const *argv, char **words)
-{
-	bool json = false;
-
-	for (; *argv; argv++) {
-		if (strcmp(*argv, "--json") == 0)
-			json = true;
-		else
-			*words++ = *argv;
-	}
-	*words = NULL;
-	return json;
-}
-
-int vm_take(const char *command, char *const *argv, struct err *e)
-{
-	static char json[] = "--json", *only_json[] = { json, NULL };
-	static struct plan plan;
-	bool run = strcmp(command, "run") == 0, check = strcmp(command, "check") == 0;
-	size_t count = 1;
-	int r;
-
-	if (!run && !check && strcmp(command, "serve") != 0)
-		return 0;
-	while (argv[count - 1])
-		count++;
-
-	/* the plan points into it */
-	char **words = calloc(count, sizeof(*words));
-
-	if (!words)
-		return err_set(e, ENOMEM, "options");
-	memcpy(words, argv, count * sizeof(*words));
-	if (check)
-		(void)drop_json(argv, words);
-	r = option_parse(&plan, words, e);
-	/* the command itself tells of help, and of a program too much or too few */
-	if (r != 0 || plan.wall != WALL_VM || run != (plan.argv != NULL) ||
-	    (run && plan.serve_option))
-		return r < 0 ? r : 0;
-	if (run)
-		r = plan_take_script(&plan, shipped_root, e);
-	if (check && drop_json(argv, words))
-		plan.argv = only_json;
-	return r < 0 ? r : become_guest(command, &plan, e);
 }

@@ -6,19 +6,20 @@
 
 #include "init/err.h"
 
+struct plan;
+
 /**
- * vm_take() - Become stepjail-vm if options, files of defaults or policy say --wall vm
- * @command:	run, serve or check; another one is none for a guest
- * @argv:	The words behind it
+ * vm_take() - Become stepjail-vm if a plan says --wall vm
+ * @command:	run, serve or check
+ * @p:		The plan, checked
+ * @words:	What goes along behind it, NULL for nothing
  *
  * The plan goes along as text, in the form that explain prints, by an fd whose number is
  * in the command line.
  *
- * Return: 0, where this process goes on: without a guest, or since the command has to say
- * what is wrong; or -errno, for options that are wrong as well, so that no command goes
- * on without a guest where they could not be read
+ * Return: 0, where the plan is for no guest; or -errno: it does not return from a start
  */
-int vm_take(const char *command, char *const *argv, struct err *e);
+int vm_take(const char *command, const struct plan *p, char *const *words, struct err *e);
 
 /** command_vm() - The subcommand vm, which is stepjail-vm's; as in command.h */
 int command_vm(char *const *argv, struct err *e);

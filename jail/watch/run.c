@@ -19,6 +19,7 @@
 #include "jail/base/host.h"
 #include "jail/launch/shipped.h"
 #include "jail/plan/option.h"
+#include "jail/vm/take.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/copier.h"
 #include "jail/watch/proc_usage.h"
@@ -249,6 +250,8 @@ int command_run(char *const *argv, struct err *e)
 	bool on_host = plan_is_on_host(plan.argv[0]);
 
 	r = plan_take_script(&plan, shipped_root, e);
+	if (r == 0)
+		r = vm_take("run", &plan, plan.argv, e);
 	if (r == 0)
 		r = report_open(plan.report, capture_print_max(&plan), &report, e);
 	if (r == 0)

@@ -115,6 +115,17 @@ class Run(Scene):
                 self.assertEqual((done.returncode, done.stdout), (125, b''))
                 self.assertIn(said, done.stderr.decode())
 
+    def test_policy_from_pipe(self):
+        """It is read once."""
+        ours, theirs = os.pipe()
+        os.write(theirs, b'wall vm\nhostname once\n')
+        os.close(theirs)
+        try:
+            done = python('import socket; print(socket.gethostname())', f'--policy=/dev/fd/{ours}', pass_fds=[ours])
+        finally:
+            os.close(ours)
+        self.assertEqual((done.stdout, done.stderr), (b'once\n', b''))
+
     def test_signal(self):
         """It is the program's in the guest: the verdict is its report's."""
         path = f'{self.folder}/report'
@@ -312,7 +323,8 @@ class Check(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ''))
         self.assertRegex(done.stdout, r'(?m)^ok +QEMU +[0-9]')
         said = subprocess.check_output([f'{BUILD}/stepjail', 'check', '--json', *OPTIONS])
-        self.assertIn(('QEMU', 'ok'), [(row['name'], row['state']) for row in json.loads(said)])
+        self.assertIn(('QEMU', 'ok'), [(row['name'], row['state']) for row in json.loads(said)['checks']])
+        self.assertTrue(json.loads(said)['ok'])
 
 
 if __name__ == '__main__':

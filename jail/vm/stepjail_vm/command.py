@@ -10,7 +10,6 @@ stepjail becomes this program: its plan is checked, and comes as text by an fd.
 """
 import json
 import os
-import stat
 import sys
 
 from . import Failed, image
@@ -46,8 +45,6 @@ def build(home, words):
 def inside(home, command, plan, words):
     from . import report
     from .guest import Guest
-    if command == "serve" and not stat.S_ISSOCK(os.fstat(0).st_mode):
-        raise Failed("serve: fd 0 is no stream socket: a program that speaks frames starts serve")
     place, info = image.find(home)
     out = report.open_report(plan.one.get("report"))
     guest = Guest(home, plan)
@@ -70,12 +67,13 @@ def check(home, as_json):
                  ("acceleration", "ok", "tcg: software emulation, the only one yet")]
     except Failed as error:
         rows.append(("image", "missing", str(error)))
+    ok = all(state == "ok" for _, state, _ in rows)
     if as_json:
-        print(json.dumps([dict(zip(("name", "state", "detail"), row)) for row in rows]))
+        print(json.dumps({"checks": [dict(zip(("name", "state", "detail"), row)) for row in rows], "ok": ok}))
     else:
         for name, state, detail in rows:
             print(f"{state:8} {name:21} {detail}".rstrip())
-    return int(any(state == "missing" for _, state, _ in rows))
+    return int(not ok)
 
 
 def main(home, words):

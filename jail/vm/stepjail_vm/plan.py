@@ -45,8 +45,6 @@ class Plan:
         for name, why in REFUSED.items():
             if name in self.one:
                 raise Failed(f"not with --{name}: {why}")
-        if command == "serve" and "report" in self.one:
-            raise Failed("serve: --report is for run: OPENED and DONE have it")
         self.memory = size(self.one["vm-memory"])
         if size(self.one["memory"]) + GUEST_OWN > self.memory:
             raise Failed(f"--memory {self.one['memory']} does not fit into a guest of --vm-memory "
