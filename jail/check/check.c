@@ -200,24 +200,22 @@ static int parse(char *const *argv, bool *json, struct err *e)
 
 int command_check(char *const *argv, struct err *e)
 {
-	static char word[] = "--json", *const only_json[] = { word, NULL };
 	enum need found = ALWAYS;
 	bool whole = true, json = false;
 	int r = parse(argv, &json, e);
 
-	if (r < 0)
-		return r;
-	if (r == 1)
-		return option_help(
-			"check [--json] [options of run or serve]", true,
-			"  0 jails with these options work on this host; 1 they do not\n"
-			"  125 an option is wrong\n");
+	if (r != 0)
+		return r < 0 ? r
+			     : option_help(
+				       "check [--json] [options of run or serve]", true,
+				       "  0 jails with these options work on this host; 1 they do not\n"
+				       "  125 an option is wrong\n");
 	if (plan.argv)
 		return err_say(
 			e, EINVAL,
 			"check: '%.64s' is not expected here: stepjail check [--json] [options]",
 			plan.argv[0]);
-	r = vm_take("check", &plan, json ? only_json : NULL, e);
+	r = vm_take("check", &plan, json ? argv : NULL, e);
 	if (r < 0)
 		return r;
 	if (json)

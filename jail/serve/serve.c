@@ -195,8 +195,8 @@ int command_serve(char *const *argv, struct err *e)
 	static char interpreter[] = INTERPRETER, preload[] = "--preload";
 	static char template[] = "--template";
 	static char media[] = "--media-limit", media_bytes[24];
-	static char *words[6] = { interpreter, media, media_bytes };
-	static char *warm[7] = { interpreter, template, media, media_bytes };
+	static char *words[6] = { interpreter, media, media_bytes, preload };
+	static char *warm[7] = { interpreter, template, media, media_bytes, preload };
 	static struct plan plan;
 	static struct parts parts;
 	static struct keeper keeper;
@@ -218,13 +218,10 @@ int command_serve(char *const *argv, struct err *e)
 		plan.lock_code = plan.cold == ANSWER_YES ? LOCK_NO : LOCK_YES;
 	if (r == 0)
 		r = plan_check_calls(&plan, e);
-	if (plan.preload) {
-		words[3] = preload;
-		/* execve(2) does not write to it */
-		words[4] = (char *)(uintptr_t)plan.preload;
-		warm[4] = words[3];
-		warm[5] = words[4];
-	}
+	/* execve(2) does not write to it */
+	words[4] = warm[5] = (char *)(uintptr_t)plan.preload;
+	if (!plan.preload)
+		words[3] = warm[4] = NULL;
 	(void)snprintf(media_bytes, sizeof(media_bytes), "%llu",
 		       (unsigned long long)plan.limit[LIMIT_MEDIA_BYTES]);
 	plan.argv = words;

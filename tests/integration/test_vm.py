@@ -215,12 +215,20 @@ class Ends(Scene):
 class Hostile(unittest.TestCase):
     """A guest that lies, floods or hangs, played to the relay: the line says what it did."""
 
-    def relay(self, act, boot_ms=PATIENCE * 1000, run_ms=0):
+    @staticmethod
+    def begin(port):
+        """As a guest begins: it is ready, and takes the request, which is empty."""
+        port.sendall(HEAD.pack(CONTROL, DATA, 0, 1) + READY)
+        port.recv(4, socket.MSG_WAITALL)
+
+    def relay(self, act, boot_ms=PATIENCE * 1000, run_ms=0, request=b''):
         """(status, stdout, stderr) when a guest does what @act does with (port, console)."""
         port, guest = socket.socketpair()
         console, prints = socket.socketpair()
         main, its = socket.socketpair()
-        fds = [port.fileno(), console.fileno(), os.memfd_create('request'), os.memfd_create('report'), its.fileno()]
+        wanted = os.memfd_create('request')
+        os.pwrite(wanted, request, 0)
+        fds = [port.fileno(), console.fileno(), wanted, os.memfd_create('report'), its.fileno()]
         high = [os.dup2(fd, 40 + i, inheritable=False) for i, fd in enumerate(fds)]
         process = subprocess.Popen(
             [f'{BUILD}/stepjail-vm-relay', 'run', str(boot_ms), str(run_ms)], stdin=subprocess.DEVNULL,
@@ -274,9 +282,33 @@ class Hostile(unittest.TestCase):
         def act(port, console):
             for _ in range(1000):
                 console.sendall(b'y' * 65536)
-            port.sendall(HEAD.pack(CONTROL, DATA, 0, 1) + READY + HEAD.pack(OUT, DATA, 0, 2) + b'ok' +
-                         HEAD.pack(CONTROL, DATA, 0, 2) + b'E\5')
+            self.begin(port)
+            port.sendall(HEAD.pack(OUT, DATA, 0, 2) + b'ok' + HEAD.pack(CONTROL, DATA, 0, 2) + b'E\5')
         self.assertEqual(self.relay(act), (5, b'ok', b''))
+
+    def test_gone_once_all_is_said(self):
+        """What came before the end is passed on; a stream that goes the other way is a lie."""
+        def act(port, console):
+            self.begin(port)
+            port.sendall(HEAD.pack(OUT, DATA, 0, 16384) + bytes(16384) + HEAD.pack(CONTROL, DATA, 0, 2) + b'E\5')
+            port.sendall(HEAD.pack(IN, DATA, 0, 2) + b'no')
+            port.shutdown(socket.SHUT_RDWR)
+        self.assertEqual(self.relay(act), (5, bytes(16384), b''))
+
+    def test_port_closed_console_open(self):
+        def act(port, console):
+            console.sendall(b'last word\n')
+            port.shutdown(socket.SHUT_RDWR)
+        status, _, said = self.relay(act)
+        self.assertEqual((status, b'its last line: last word' in said), (125, True))
+
+    def test_takes_no_request(self):
+        """A long one is not written to the end; the relay does not wait for ever."""
+        def act(port, console):
+            port.sendall(HEAD.pack(CONTROL, DATA, 0, 1) + READY)
+            port.shutdown(socket.SHUT_RD)
+        status, _, said = self.relay(act, request=bytes(900000))
+        self.assertEqual((status, b'the guest takes no request' in said), (125, True))
 
     def test_hangs(self):
         status, _, said = self.relay(lambda port, console: None, boot_ms=50)

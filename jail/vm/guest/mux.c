@@ -43,6 +43,8 @@ static bool put(struct mux *m, enum mux_stream stream, enum mux_kind kind,
 {
 	struct mux_head head = { (uint8_t)stream, (uint8_t)kind, 0, (uint32_t)length };
 
+	if (m->link < 0)
+		return true;
 	if (room(m) < sizeof(head) + length)
 		return false;
 	memcpy(m->tx + m->unsent, &head, sizeof(head));
@@ -75,7 +77,7 @@ bool mux_sent(const struct mux *m)
 
 static int take_data(struct mux_pipe *p, const uint8_t *bytes, uint32_t length)
 {
-	if (p->ended || length > MUX_WINDOW - p->held - p->passed)
+	if (p->out < 0 || p->ended || length > MUX_WINDOW - p->held - p->passed)
 		return -EPROTO;
 	if (p->gone) {
 		p->passed += length;
@@ -280,5 +282,9 @@ int mux_turn(struct mux *m, struct pollfd *others, size_t count, int timeout_ms)
 	settle(m);
 	if (r == 0 && m->unsent && (rest[0].revents & POLLOUT))
 		r = transmit(m);
+	if (r < 0) {
+		m->link = -1;
+		m->unsent = 0;
+	}
 	return r;
 }

@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +44,9 @@
 #define NOBODY 65534
 #define REQUEST_MAX (1u << 20)
 #define CONSOLE_KEPT 4096u
+/* a QEMU that is somebody else's keeps its console open */
+#define LAST_WORDS_MS 2000
+#define REQUEST_S 60
 
 enum { FD_LINK = 3, FD_CONSOLE, FD_REQUEST, FD_REPORT, FD_MAIN };
 
@@ -161,8 +165,10 @@ static void turn(struct mux *m, struct pollfd other[2], int64_t until_ms)
 	if (other[1].revents)
 		read_main(m);
 	if (r == -EPIPE && status < 0) {
-		while (other[0].fd >=
-		       0) /* QEMU has ended, and its last words are there */
+		/* QEMU has ended, and its last words are there */
+		until_ms = now_ms() + LAST_WORDS_MS;
+		while (other[0].fd >= 0 && (left = until_ms - now_ms()) > 0 &&
+		       poll(other, 1, (int)left) > 0)
 			read_console(&other[0]);
 		fail("the guest has ended without an answer");
 	}
@@ -185,11 +191,11 @@ static void send_request(void)
 		fail("the request is too long");
 	(void)close(FD_REQUEST);
 	if (write(FD_LINK, &head, sizeof(head)) != sizeof(head))
-		fail("the guest has ended");
+		fail("the guest takes no request");
 	for (size_t at = 0; at < length; at += (size_t)n) {
 		n = write(FD_LINK, text + at, length - at);
 		if (n <= 0)
-			fail("the guest has ended");
+			fail("the guest takes no request");
 	}
 }
 
@@ -225,6 +231,7 @@ int main(int argc, char **argv)
 {
 	static struct mux m;
 	struct pollfd other[] = { { FD_CONSOLE, POLLIN, 0 }, { FD_MAIN, POLLIN, 0 } };
+	const struct timeval request_time = { REQUEST_S, 0 };
 	bool run = argc == 4 && strcmp(argv[1], "run") == 0;
 	int64_t until_ms;
 
@@ -235,6 +242,9 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	int client = run ? -1 : dup(STDIN_FILENO);
 
+	/* for the request, which is written in one piece: see send_request() */
+	(void)setsockopt(FD_LINK, SOL_SOCKET, SO_SNDTIMEO, &request_time,
+			 sizeof(request_time));
 	confine();
 	mux_init(&m, FD_LINK, on_control);
 	until_ms = argument_ms(argv[2]);

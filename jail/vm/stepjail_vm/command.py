@@ -3,16 +3,18 @@
 
 stepjail becomes this program: its plan is checked, and comes as text by an fd.
 
-    stepjail-vm build              stepjail vm build
-    stepjail-vm run FD WORD...     the program's words
-    stepjail-vm serve FD           the client's socket is fd 0
-    stepjail-vm check FD [--json]
+    stepjail-vm build                stepjail vm build
+    stepjail-vm run FD WORD...       the program's words
+    stepjail-vm serve FD             the client's socket is fd 0
+    stepjail-vm check FD [WORD...]   --json may be one
 """
 import json
 import os
+import signal
 import sys
 
-from . import Failed, image
+from . import Failed, image, report
+from .guest import Guest, heard
 from .plan import Plan
 
 STATUS_FAILED = 125
@@ -43,8 +45,6 @@ def build(home, words):
 
 
 def inside(home, command, plan, words):
-    from . import report
-    from .guest import Guest
     place, info = image.find(home)
     out = report.open_report(plan.one.get("report"))
     guest = Guest(home, plan)
@@ -76,19 +76,26 @@ def check(home, as_json):
     return int(not ok)
 
 
+def leave(number, _frame):
+    """What was begun on disk is removed on the way out."""
+    raise SystemExit(128 + number)
+
+
 def main(home, words):
+    for number in heard():
+        signal.signal(number, leave)
     command = words[0] if words else ""
     try:
         if command in ("run", "serve", "check"):
             plan = read_plan(words[1], command)
-            status = check(home, bool(words[2:])) if command == "check" else inside(home, command, plan, words[2:])
+            status = check(home, "--json" in words) if command == "check" else inside(home, command, plan, words[2:])
         else:
             status = build(home, words)
     except Failed as error:
         what = "--wall vm" if command in ("run", "serve", "check") else "vm"
         print(f"stepjail: {what}: {error}", file=sys.stderr)
         status = STATUS_FAILED
-    except KeyboardInterrupt:
-        status = 130
+    except SystemExit as error:
+        status = error.code
     sys.stdout.flush()
     os._exit(status)

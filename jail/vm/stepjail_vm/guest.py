@@ -105,6 +105,19 @@ def end(pidfd, gently):
     return bool(select.select([pidfd], [], [], ENDING_S)[0])
 
 
+def heard():
+    """Those of the signals that end a command which the caller has not ignored."""
+    return (number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN)
+
+
+def gather_signals():
+    """An fd of which each signal from now on is a byte."""
+    reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    for number in heard():
+        signal.signal(number, lambda number, frame: os.write(writer, bytes([number])))
+    return reader
+
+
 class Guest:
     def __init__(self, home, plan):
         self.home, self.plan = home, plan
@@ -165,14 +178,10 @@ class Guest:
             each.close()
         return relay, mine
 
-    def wait(self, relay, told):
+    def wait(self, relay, told, asked):
         """The relay's exit status. Signals go to the command in the guest."""
-        asked = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        for number in FORWARDED:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, lambda number, frame: os.write(asked[1], bytes([number])))
         pidfd, deadline = os.pidfd_open(relay.pid), None
-        open_fds = [pidfd, asked[0], told]
+        open_fds = [pidfd, asked, told]
         while True:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             readable = select.select(open_fds, [], [], left)[0]
@@ -181,8 +190,8 @@ class Guest:
                 self.began, self.ended = self.began or b"r" in said, self.ended or b"e" in said
                 if not said:
                     open_fds.remove(told)
-            if asked[0] in readable:
-                number = os.read(asked[0], 1)
+            if asked in readable:
+                number = os.read(asked, 1)
                 deadline = time.monotonic() + ENDING_S
                 if self.began:
                     with contextlib.suppress(OSError):
@@ -202,17 +211,22 @@ class Guest:
             policy, given = self.plan.for_guest()
             files, disks = make_disks(self.plan, given, place, self.work)
             os.chmod(self.work, 0o711)
-            qemu, port, console = self.start(place, files)
+            asked = gather_signals()  # from here on there is more to end than this process
         except BaseException:
             shutil.rmtree(self.work, ignore_errors=True)
             raise
-        pidfd = os.pidfd_open(qemu.pid)
-        kept = self.keep(pidfd)
-        relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
-        status = self.wait(relay, told)
-        if not end(pidfd, True):
-            end(pidfd, False)
+        kept = qemu = None
+        try:
+            qemu, port, console = self.start(place, files)
+            pidfd = os.pidfd_open(qemu.pid)
+            kept = self.keep(pidfd)
+            relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
+            status = self.wait(relay, told, asked)
+        finally:
+            if qemu and not end(pidfd, True):
+                end(pidfd, False)
+            if kept:
+                os.close(kept)
+            shutil.rmtree(self.work, ignore_errors=True)
         qemu.wait()
-        os.close(kept)
-        shutil.rmtree(self.work, ignore_errors=True)
         return status if status >= 0 else 128 - status
