@@ -204,12 +204,13 @@ int command_check(char *const *argv, struct err *e)
 	bool whole = true, json = false;
 	int r = parse(argv, &json, e);
 
-	if (r != 0)
-		return r < 0 ? r
-			     : option_help(
-				       "check [--json] [options of run or serve]", true,
-				       "  0 jails with these options work on this host; 1 they do not\n"
-				       "  125 an option is wrong\n");
+	if (r < 0)
+		return r;
+	if (r == 1)
+		return option_help(
+			"check [--json] [options of run or serve]", true,
+			"  0 jails with these options work on this host; 1 they do not\n"
+			"  125 an option is wrong\n");
 	if (plan.argv)
 		return err_say(
 			e, EINVAL,

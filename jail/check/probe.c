@@ -6,7 +6,6 @@
  * from outside. Its child sends back the error that it met, or an empty one.
  */
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "init/io.h"

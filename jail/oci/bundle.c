@@ -2,8 +2,6 @@
 /*
  * bundle.c - read a bundle, and walk its members: see bundle.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "init/err.h"
 #include "jail/oci/container.h"
 
 enum option_id {

@@ -2,8 +2,6 @@
 /*
  * container.c - a container's folder, and what of it still runs: see container.h
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,10 +10,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/base/folder.h"
 #include "jail/base/procfs.h"
 #include "jail/oci/container.h"
 #include "jail/oci/words.h"

@@ -15,7 +15,6 @@
 #include <cjson/cJSON.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "init/err.h"

@@ -6,19 +6,14 @@
  * container's: the watcher then ends all else, writes the report, and exits with the
  * program's status. A watcher that is killed leaves that to its keeper.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/base/folder.h"
 #include "jail/base/procfs.h"
 #include "jail/oci/bundle.h"
 #include "jail/oci/command.h"

@@ -13,18 +13,13 @@
  *   start writes a byte into the FIFO that the watcher reads; it has read it when the
  *   FIFO has no reader any more.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"

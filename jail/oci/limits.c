@@ -5,7 +5,6 @@
  * What is higher than a jail can have becomes the highest that it can have: a lower limit
  * gives no more than was asked for.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
 

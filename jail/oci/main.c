@@ -6,12 +6,8 @@
  * bundle (bundle.h), and a `stepjail run` that waits at its gate (create.c); the other
  * commands find that by the container's folder (container.h).
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "built.h"
 #include "init/io.h"

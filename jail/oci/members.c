@@ -5,7 +5,6 @@
  * A new member is a new row. README.md has this table for people.
  * Runtime specification: config.md, config-linux.md
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  * A jail makes its own /proc, /dev and writable places; engines list theirs in every
  * config, and these rows say which of them stand for what a jail has anyway.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "jail/oci/bundle.h"

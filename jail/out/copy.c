@@ -3,12 +3,10 @@
  * copy.c - /work/out, folder by folder, into one of the caller's: see copy.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/clock.h"

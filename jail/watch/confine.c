@@ -8,12 +8,10 @@
  * read back through an fd that was opened first.
  */
 #include <grp.h>
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include "init/io.h"
 #include "jail/base/close_others.h"
-#include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
 #include "jail/walls/landlock.h"
 #include "jail/watch/confine.h"

@@ -2,13 +2,9 @@
 /*
  * copier.c - the process that copies /work/out into the folder of --out: see copier.h
  */
-#include <errno.h>
 #include <poll.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/clock.h"

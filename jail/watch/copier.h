@@ -17,7 +17,6 @@
  */
 #pragma once
 
-#include "init/err.h"
 #include "jail/launch/launch.h"
 #include "jail/out/copy.h"
 

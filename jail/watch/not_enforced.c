@@ -2,7 +2,6 @@
 /*
  * not_enforced.c - the walls that --allow-missing left out: see report.h
  */
-#include "jail/base/json.h"
 #include "jail/watch/report.h"
 
 static const char *const without_audit[] = {

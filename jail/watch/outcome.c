@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "jail/watch/outcome.h"
-#include "jail/walls/stage.h"
 
 const char *const verdict_names[VERDICT_COUNT] = {
 	[VERDICT_COMPLETED] = "completed",

@@ -13,7 +13,6 @@
 #include "jail/out/tmpfs_usage.h"
 #include "jail/watch/violation.h"
 #include "jail/watch/capture.h"
-#include "jail/launch/keeper.h"
 
 /* stepjail's own exit statuses, as timeout(1) and env(1) have them */
 enum {

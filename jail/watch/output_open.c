@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "init/io.h"
-#include "jail/base/folder.h"
 #include "jail/base/sys.h"
 #include "jail/watch/report.h"
 #include "jail/watch/run.h"

@@ -44,7 +44,6 @@
 #include <string.h>
 
 #include "init/io.h"
-#include "jail/base/json.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <sys/stat.h>
-
 #include "jail/watch/outcome.h"
 
 /**

@@ -2,7 +2,6 @@
 /*
  * tell.c - what a person is told of a run's end, on stderr: see run.h
  */
-#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 

@@ -19,7 +19,6 @@
 #include <sys/syscall.h>
 
 #include "init/io.h"
-#include "jail/plan/call.h"
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/walls/seccomp/signal_guard.h"
 #include "jail/base/json.h"

@@ -15,7 +15,6 @@
  */
 #include <string.h>
 
-#include "jail/base/json.h"
 #include "jail/serve/session/session.h"
 
 #define LATE_BYTES (1u << 20)

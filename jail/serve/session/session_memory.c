@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 
 /* what a fork takes beside page tables: the kernel's own structures, and the first pages

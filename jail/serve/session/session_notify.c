@@ -27,7 +27,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/rules/signal_judge.h"
 

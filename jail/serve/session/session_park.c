@@ -21,7 +21,6 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/watch/startup.h"
 

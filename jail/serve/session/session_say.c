@@ -3,7 +3,6 @@
  * session_say.c - a session's answers in JSON: see init/serve_wire.h and stepjail(1)
  */
 
-#include "jail/base/json.h"
 #include "jail/serve/session/session.h"
 #include "jail/base/version.h"
 #include "jail/walls/seccomp/denied_without.h"

@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 
 #define ROUNDS 64        /* against a step that forks faster than it is ended */

@@ -8,10 +8,8 @@
  */
 #include <limits.h>
 #include <poll.h>
-#include <sys/stat.h>
 
 #include "init/io.h"
-#include "jail/base/procfs.h"
 #include "jail/serve/spawner/spawned.h"
 
 #define THREADS_LOOKED_AT 16

@@ -14,8 +14,6 @@
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"
-#include "jail/base/json.h"
-#include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/spawner/spawned.h"

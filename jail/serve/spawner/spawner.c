@@ -15,8 +15,6 @@
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"
-#include "jail/base/procfs.h"
-#include "jail/launch/keeper.h"
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/spawner/spawner.h"
 

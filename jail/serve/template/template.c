@@ -10,8 +10,6 @@
 
 #include "init/io.h"
 #include "jail/base/fd_passing.h"
-#include "jail/base/procfs.h"
-#include "jail/walls/stage.h"
 #include "jail/base/clock.h"
 #include "jail/serve/template/template.h"
 #include "jail/walls/warm.h"

@@ -3,7 +3,6 @@
  * mux.c - streams between host and guest: see mux.h
  */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
