@@ -9,16 +9,19 @@ $(VM:%=$(B)/%):
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-vm: jail/vm/stepjail-vm
 	@echo "  GEN  $@"; install -m 755 $< $@
-all: $(VM:%=$(B)/%) $(B)/stepjail-vm
+$(B)/stepjail-vm-ram.so: jail/vm/guest/ram.c | $(B)/packages
+	@echo "  LINK $@"; gcc $(C) -fPIC -shared $(LINK) -o $@ $<
+VM_ALL := $(VM:%=$(B)/%) $(B)/stepjail-vm $(B)/stepjail-vm-ram.so
+all: $(VM_ALL)
 guest: $(B)/guest/info.json ## the image that guests of --wall vm are booted with
-$(B)/guest/info.json: $(VM:%=$(B)/%) $(B)/stepjail-vm $(B)/stepjail $(B)/stepjail-init $(B)/rootfs/core.key $(wildcard $(B)/rootfs/data.key) $(wildcard jail/vm/stepjail_vm/image.py) | $(B)/packages.test
+$(B)/guest/info.json: $(VM_ALL) $(B)/stepjail $(B)/stepjail-init $(B)/rootfs/core.key $(wildcard $(B)/rootfs/data.key) $(wildcard jail/vm/stepjail_vm/*.py) | $(B)/packages.test
 	$(B)/stepjail vm build
 integration.built: $(B)/guest/info.json
 lint: $(B)/gen/filter_relay.h
 install: install.vm
-install.vm: $(VM:%=$(B)/%) $(B)/stepjail-vm
+install.vm: $(VM_ALL)
 	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_vm
-	install -m 755 $(VM:%=$(B)/%) $(B)/stepjail-vm $(DESTDIR)$(PREFIX)/lib/stepjail
+	install -m 755 $(VM_ALL) $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 jail/vm/stepjail_vm/*.py $(DESTDIR)$(PYTHON_DIR)/stepjail_vm
 uninstall: uninstall.vm
 uninstall.vm:

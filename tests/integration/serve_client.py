@@ -118,6 +118,19 @@ def child_named(pid, name):
     raise AssertionError(f'process {pid} has no child {name}')
 
 
+def descendants(pid):
+    """{pid: its command line} of a process and all below it."""
+    found = {}
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        with open(f'/proc/{pid}/cmdline', 'rb') as file:
+            found[pid] = file.read().split(b'\0')
+        for thread in os.listdir(f'/proc/{pid}/task'):
+            with open(f'/proc/{pid}/task/{thread}/children', encoding='ascii') as file:
+                for child in file.read().split():
+                    found.update(descendants(int(child)))
+    return found
+
+
 class Serve:
     def __init__(self, options=(), command=None, **kw):
         own, its = socket.socketpair()

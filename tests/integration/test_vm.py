@@ -14,14 +14,14 @@ import tempfile
 import threading
 import unittest
 
-from serve_client import BUILD, Serve
+from serve_client import BUILD, Serve, descendants
 
 OPTIONS = ['--wall=vm', *(word for word in os.environ['STEPJAIL_RUN'].split() if 'allow-missing' in word)]
 PATIENCE = 180  # seconds; only ends what hangs
 HEAD = struct.Struct('<BBHI')
 CONTROL, IN, OUT, ERR, REPORT = range(5)
 DATA, END, ACK, CLOSED = range(1, 5)
-READY, WINDOW = b'R', 65536
+READY, TAKEN, WINDOW = b'R', b'T', 65536
 
 
 def run(*words, stdin=b'', **options):
@@ -139,19 +139,6 @@ class Run(Scene):
             self.assertEqual(json.load(file)['verdict'], 'cancelled')
 
 
-def descendants(pid):
-    """{pid: its command line} of a process and all below it."""
-    found = {}
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-        with open(f'/proc/{pid}/cmdline', 'rb') as file:
-            found[pid] = file.read().split(b'\0')
-        for thread in os.listdir(f'/proc/{pid}/task'):
-            with open(f'/proc/{pid}/task/{thread}/children', encoding='ascii') as file:
-                for child in file.read().split():
-                    found.update(descendants(int(child)))
-    return found
-
-
 class Ends(Scene):
     """Whoever is killed: the others end, and nothing is left."""
 
@@ -220,8 +207,9 @@ class Hostile(unittest.TestCase):
         """As a guest begins: it is ready, and takes the request, which is empty."""
         port.sendall(HEAD.pack(CONTROL, DATA, 0, 1) + READY)
         port.recv(4, socket.MSG_WAITALL)
+        port.sendall(HEAD.pack(CONTROL, DATA, 0, 1) + TAKEN)
 
-    def relay(self, act, boot_ms=PATIENCE * 1000, run_ms=0, request=b''):
+    def relay(self, act, boot_ms=PATIENCE * 1000, run_ms=0, request=b'', how='booted'):
         """(status, stdout, stderr) when a guest does what @act does with (port, console)."""
         port, guest = socket.socketpair()
         console, prints = socket.socketpair()
@@ -231,7 +219,7 @@ class Hostile(unittest.TestCase):
         fds = [port.fileno(), console.fileno(), wanted, os.memfd_create('report'), its.fileno()]
         high = [os.dup2(fd, 40 + i, inheritable=False) for i, fd in enumerate(fds)]
         process = subprocess.Popen(
-            [f'{BUILD}/stepjail-vm-relay', 'run', str(boot_ms), str(run_ms)], stdin=subprocess.DEVNULL,
+            [f'{BUILD}/stepjail-vm-relay', 'run', how, str(boot_ms), str(run_ms)], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=False,
             preexec_fn=lambda: [os.dup2(fd, 3 + i, inheritable=True) for i, fd in enumerate(high)])
         for fd in (*high, fds[2], fds[3]):
@@ -260,6 +248,7 @@ class Hostile(unittest.TestCase):
         ready = HEAD.pack(CONTROL, DATA, 0, 1) + READY
         for name, sent in (('noise', b'\xff' * 4096), ('long', HEAD.pack(OUT, DATA, 0, 1 << 30)),
                            ('exit before it is ready', HEAD.pack(CONTROL, DATA, 0, 2) + b'E\0'),
+                           ('exit before it has its request', ready + HEAD.pack(CONTROL, DATA, 0, 2) + b'E\0'),
                            ('ready twice', ready + ready), ('no such stream', ready + HEAD.pack(9, DATA, 0, 0)),
                            ('a window too much', ready + 5 * (HEAD.pack(IN, DATA, 0, 16384) + bytes(16384))),
                            ('credit from nowhere', ready + HEAD.pack(OUT, ACK, 0, 4) + struct.pack('<I', 1)),
@@ -313,8 +302,9 @@ class Hostile(unittest.TestCase):
     def test_hangs(self):
         status, _, said = self.relay(lambda port, console: None, boot_ms=50)
         self.assertEqual((status, b'the guest does not start' in said), (125, True))
-        status, _, said = self.relay(lambda port, console: port.sendall(HEAD.pack(CONTROL, DATA, 0, 1) + READY),
-                                     run_ms=50)
+        status, _, said = self.relay(lambda port, console: None, boot_ms=50, how='cloned')
+        self.assertEqual((status, b'the guest does not start' in said), (125, True))
+        status, _, said = self.relay(lambda port, console: self.begin(port), run_ms=50)
         self.assertEqual((status, b'the guest hangs' in said), (125, True))
 
 

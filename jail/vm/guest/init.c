@@ -159,20 +159,28 @@ static void read_whole(int fd, void *bytes, size_t length)
 	}
 }
 
-static char *read_request(int port, uint32_t *length)
+static void say(int port, char letter)
 {
-	struct {
+	const struct {
 		struct mux_head head;
 		char letter;
-	} ready = { { MUX_CONTROL, MUX_DATA, 0, 1 }, MUX_READY };
+	} message = { { MUX_CONTROL, MUX_DATA, 0, 1 }, letter };
+
+	if (write(port, &message, sizeof(message.head) + 1) < 0)
+		fail("write", PORT);
+}
+
+static char *read_request(int port, uint32_t *length)
+{
 	static char text[REQUEST_MAX + 2]; /* with the end of a pair that has none */
 
-	if (write(port, &ready, sizeof(ready.head) + 1) < 0)
-		fail("write", PORT);
+	say(port, MUX_READY);
+	/* a template is kept here */
 	read_whole(port, length, sizeof(*length));
 	if (*length > REQUEST_MAX)
 		fail("take", "the request");
 	read_whole(port, text, *length);
+	say(port, MUX_TAKEN);
 	return text;
 }
 

@@ -30,6 +30,7 @@ enum mux_kind {
 
 /* messages of MUX_CONTROL: a letter, and what belongs to it */
 #define MUX_READY 'R'  /* guest: it waits for the request */
+#define MUX_TAKEN 'T'  /* guest: it has the request */
 #define MUX_EXIT 'E'   /* guest: a byte, the exit status. Streams have ended before */
 #define MUX_SIGNAL 'S' /* host: a byte, the number of a signal for the command */
 

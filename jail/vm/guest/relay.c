@@ -3,15 +3,16 @@
  * relay.c - stepjail-vm-relay: the host's end of a guest's streams, without rights
  *
  * usage: stepjail-vm-relay tsc: print the kilohertz of the time stamp counter
- *	  stepjail-vm-relay run|serve BOOT_MS RUN_MS, started by stepjail-vm with
+ *	  stepjail-vm-relay run|serve booted|cloned BOOT_MS RUN_MS, started by
+ *	stepjail-vm with
  *	0, 1, 2	the caller's own; of serve, 0 is its client's socket
  *	3	QEMU's end of the virtio-serial port
  *	4	what QEMU and the guest's kernel print
  *	5	the request, to its end
  *	6	gets the report of run
  *	7	a socket to stepjail-vm: bytes that come are signals for the command, its
- *		end is the end. One byte goes there when the guest is ready, one when the
- *		command has ended
+ *		end is the end. One byte goes there when the guest has its request, one
+ *		when the command has ended
  *
  * Nobody but this process reads a byte of the guest's. Before the first one it gives
  * up its ids, as root, and puts itself behind a filter of a few calls, of which none
@@ -50,7 +51,7 @@
 enum { FD_LINK = 3, FD_CONSOLE, FD_REQUEST, FD_REPORT, FD_MAIN };
 
 static int status = -1;
-static bool ready;
+static bool ready, taken;
 static char console[CONSOLE_KEPT + 1];
 static size_t console_held;
 
@@ -126,7 +127,11 @@ static int on_control(struct mux *m, const uint8_t *message, size_t length)
 		ready = true;
 		return 0;
 	}
-	if (ready && length == 2 && message[0] == MUX_EXIT && status < 0) {
+	if (ready && !taken && length == 1 && message[0] == MUX_TAKEN) {
+		taken = true;
+		return 0;
+	}
+	if (taken && length == 2 && message[0] == MUX_EXIT && status < 0) {
 		status = message[1];
 		return 0;
 	}
@@ -156,7 +161,7 @@ static void turn(struct mux *m, struct pollfd other[2], int64_t until_ms)
 	int r;
 
 	if (until_ms && left <= 0)
-		fail(ready ? "the guest hangs: its command should have ended long ago"
+		fail(taken ? "the guest hangs: its command should have ended long ago"
 			   : "the guest does not start");
 	r = mux_turn(m, other, 2, until_ms ? (int)left : -1);
 	if (other[0].revents)
@@ -231,12 +236,12 @@ int main(int argc, char **argv)
 	static struct mux m;
 	struct pollfd other[] = { { FD_CONSOLE, POLLIN, 0 }, { FD_MAIN, POLLIN, 0 } };
 	const struct timeval request_time = { REQUEST_S, 0 };
-	bool run = argc == 4 && strcmp(argv[1], "run") == 0;
+	bool run = argc == 5 && strcmp(argv[1], "run") == 0;
 	int64_t until_ms;
 
 	if (argc == 2 && strcmp(argv[1], "tsc") == 0)
 		return print_tsc();
-	if (argc != 4)
+	if (argc != 5)
 		return STATUS_FAILED;
 	(void)signal(SIGPIPE, SIG_IGN);
 	int client = run ? -1 : dup(STDIN_FILENO);
@@ -246,17 +251,20 @@ int main(int argc, char **argv)
 			 sizeof(request_time));
 	confine();
 	mux_init(&m, FD_LINK, on_control);
-	until_ms = argument_ms(argv[2]);
+	ready = strcmp(argv[2], "cloned") == 0;
+	until_ms = argument_ms(argv[3]);
 	while (!ready)
 		turn(&m, other, until_ms);
-	(void)!write(FD_MAIN, "r", 1);
 	send_request();
 	m.pipe[MUX_IN].in = STDIN_FILENO;
 	m.pipe[MUX_OUT].out = run ? STDOUT_FILENO : client;
 	m.pipe[MUX_OUT].half = !run;
 	m.pipe[MUX_ERR].out = STDERR_FILENO;
 	m.pipe[MUX_REPORT].out = run ? FD_REPORT : -1;
-	until_ms = argument_ms(argv[3]);
+	while (!taken)
+		turn(&m, other, until_ms);
+	(void)!write(FD_MAIN, "r", 1);
+	until_ms = argument_ms(argv[4]);
 	while (status < 0 || !mux_idle(&m))
 		turn(&m, other, until_ms);
 	(void)!write(FD_MAIN, "e", 1);

@@ -3,26 +3,30 @@
 
 stepjail becomes this program: its plan is checked, and comes as text by an fd.
 
-    stepjail-vm build                stepjail vm build
+    stepjail-vm build [SIZE]         stepjail vm build
     stepjail-vm run FD WORD...       the program's words
     stepjail-vm serve FD             the client's socket is fd 0
     stepjail-vm check FD [WORD...]   --json may be one
 """
 import json
 import os
+import re
 import signal
 import sys
 
-from . import Failed, image, report
-from .guest import Guest, heard
-from .plan import Plan
+from . import Failed, image, report, template
+from .guest import Guest, heard, make_template
+from .plan import Plan, size
 
 STATUS_FAILED = 125
-HELP = """usage: stepjail vm build
+MEMORY = "768M"  # as --vm-memory has it
+HELP = """usage: stepjail vm build [SIZE]
 Make the image that guests of --wall vm are booted with: Debian's cloud kernel,
 fetched by apt and unpacked, stepjail, the root trees, and QEMU with its libraries.
 It lies in /var/lib/stepjail/vm, or, of an ordinary user, in ~/.local/share/stepjail/vm;
-in a build folder, in guest there.
+in a build folder, in guest there. A guest is booted in it, and kept as a template: guests
+of --vm-memory SIZE (768M) with a shipped tree and no --bind are its clones, all others are
+booted.
 
 Exit status:
   0 the image is there; 125 something is missing, and said
@@ -38,9 +42,9 @@ def build(home, words):
     if words in (["--help"], ["-h"]):
         print(HELP, end="")
         return 0
-    if words != ["build"]:
-        raise Failed("usage: stepjail vm build")
-    image.build(home, lambda line: print(line, flush=True))
+    if words[:1] != ["build"] or len(words) > 2 or not re.fullmatch("[0-9]+[MG]", words[1] if words[1:] else MEMORY):
+        raise Failed("usage: stepjail vm build [SIZE], as in stepjail vm build 1G")
+    image.build(home, size(words[1] if words[1:] else MEMORY), make_template, lambda line: print(line, flush=True))
     return 0
 
 
@@ -65,6 +69,9 @@ def check(home, as_json):
         rows += [("image", "ok", place), ("QEMU", "ok", f"{info['qemu']}, microvm"),
                  ("kernel of the guest", "ok", info["kernel"]),
                  ("acceleration", "ok", "tcg: software emulation, the only one yet")]
+        known = template.find(place)
+        rows.append(("template", "ok", f"guests of {known['memory'] >> 20}M are its clones") if known else
+                    ("template", "missing", f"there is none in {place}: run stepjail vm build"))
     except Failed as error:
         rows.append(("image", "missing", str(error)))
     ok = all(state == "ok" for _, state, _ in rows)

@@ -14,18 +14,21 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
 
-from . import Failed
+from . import Failed, image, template
 from .image import make_erofs, program_path
 from .plan import FILE
 
-# QEMU's own memory beside the guest's: translated code, its heap, its program
-QEMU_OWN = 256 << 20
+# what QEMU may have beside the guest: translated code, its heap, and 8 MiB of stack for each of its
+# threads, which RLIMIT_DATA counts where no cgroup does
+QEMU_OWN = 512 << 20
 MACHINE = "microvm"
 BOOT_MS = 60000
+READY = struct.pack("<BBHIs", 0, 1, 0, 1, b"R")  # as mux.h has it
 ENDING_S = 15
 KERNEL_WORDS = ("console=ttyS0 quiet loglevel=4 reboot=t panic=-1 mitigations=off cryptomgr.notests "
                 "no_timer_check tsc=reliable rdinit=/init tsc_early_khz=")
@@ -40,15 +43,20 @@ def request(plan, policy, disks, words):
     return b"".join(os.fsencode(f"{key}\0{value}\0") for key, value in pairs)
 
 
-def make_disks(plan, given, place, work):
-    """([image files], [words for init.c]) in the order of the guest's disks."""
+def make_disks(plan, given, place, work, known):
+    """([image files], [words for init.c]) in the order of the guest's disks; @known: of its template,
+    which has all trees."""
     files, words = [], []
 
     def add(file, to):
         words.append(f"vd{chr(ord('a') + len(files))} {to}")
         files.append(file)
 
-    if plan.tree:
+    if known:
+        for tree in known["trees"]:
+            add(f"{place}/{tree}.erofs", f"/stepjail/rootfs/{tree}")
+        words = [word for word in words if word.endswith(f"/{plan.tree}")]
+    elif plan.tree:
         file = f"{place}/{plan.tree}.erofs"
         if not os.path.exists(file):
             raise Failed(f"the image has no tree named '{plan.tree}': make it, and run stepjail vm build")
@@ -77,25 +85,62 @@ def tsc_khz(home):
                           env={}).stdout.strip()
 
 
-def qemu_words(home, plan, place, files, report):
+# how a guest comes to be: it is booted; or as a template, which is kept; or as the copy of one
+BOOT, MAKE, CLONE = range(3)
+# what QEMU's memory is, where it is a file's: that file's own, or a private copy of it
+RAM = {MAKE: "on", CLONE: "off"}
+
+
+def qemu_words(home, place, memory, files, how, kernel_words, options):
     """The command line: stepjail run, and QEMU in it."""
-    memory = plan.memory
     binds = [(f"{place}/kernel", "/vm/kernel"), (f"{place}/initrd", "/vm/initrd"),
              *((file, f"/disk/{number}") for number, file in enumerate(files))]
+    ram, machine = [], f"{MACHINE},isa-serial=off"
+    if how in RAM:
+        options = [*options, f"--bind{'-rw' if how == MAKE else ''}={place}/ram:/vm/ram"]
+        machine += ",memory-backend=ram"
+        ram = ["-object", f"memory-backend-file,id=ram,size={memory},mem-path=/vm/ram,share={RAM[how]}"]
+    if how == CLONE:
+        options.append("--env=LD_PRELOAD=/lib/stepjail-vm-ram.so")
+        ram += ["-incoming", "defer"]
     jail = [program_path(home, "stepjail"), "run", f"--rootfs={place}/qemu", "--wall=kernel", "--lock-code=no", "--quiet",
             "--wall-time=unlimited", f"--memory={memory + QEMU_OWN}", "--pids=32", "--tmp-size=1M", "--work-size=1M",
-            f"--report={report}", *plan.for_qemu(), *(f"--bind={source}:{to}" for source, to in binds)]
+            *options, *(f"--bind={source}:{to}" for source, to in binds)]
     drives = [word for number in range(len(files)) for word in (
-        "-drive", f"if=none,id=d{number},format=raw,readonly=on,file.locking=off,file=/disk/{number}",
+        "-drive", f"if=none,id=d{number},format=raw,readonly=on,file.locking=off,file.drop-cache=off,file=/disk/{number}",
         "-device", f"virtio-blk-device,drive=d{number}")]
-    return [*jail, "--", "/usr/bin/qemu", "-M", f"{MACHINE},isa-serial=off", "-accel", "tcg,tb-size=64",
+    return [*jail, "--", "/usr/bin/qemu", "-M", machine, *ram, "-accel", "tcg,tb-size=64",
             # QEMU 7.2 gets flags wrong after cmpxchg16b, by which later kernels fail
             "-cpu", "max,cx16=off", "-smp", "1", "-m", f"{memory >> 20}M", "-L", "/usr/share/qemu",
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-            "-kernel", "/vm/kernel", "-initrd", "/vm/initrd", "-append", KERNEL_WORDS + tsc_khz(home),
-            "-chardev", "socket,id=console,fd=0", "-device", "isa-serial,index=0,chardev=console",
+            "-kernel", "/vm/kernel", "-initrd", "/vm/initrd", "-append", kernel_words,
+            "-chardev", "socket,id=monitor,fd=0", "-mon", "chardev=monitor,mode=control",
+            "-chardev", "socket,id=console,fd=2", "-device", "isa-serial,index=0,chardev=console",
             "-chardev", "socket,id=port,fd=1", "-device", "virtio-serial-device",
             "-device", "virtserialport,chardev=port,nr=1", *drives]
+
+
+def start_qemu(words, **options):
+    """(its process, and the other ends: of the port, the console, the monitor)."""
+    pairs = [socket.socketpair() for _ in range(3)]
+    port, console, monitor = (pair[1] for pair in pairs)
+    qemu = subprocess.Popen(words, stdin=monitor, stdout=port, stderr=console, env={}, start_new_session=True,
+                            cwd="/", **options)
+    for each in (port, console, monitor):
+        each.close()
+    return qemu, *(pair[0] for pair in pairs)
+
+
+def make_template(home, place, memory):
+    """Of the guests of this image, with all of its trees. No program runs in it, so its QEMU may be
+    in a jail without a cgroup."""
+    trees = image.trees(place)
+    kernel_words = KERNEL_WORDS + tsc_khz(home)
+    words = qemu_words(home, place, memory, [f"{place}/{tree}.erofs" for tree in trees], MAKE, kernel_words,
+                       ["--allow-missing=cgroup"])
+    template.make(place, memory, lambda: start_qemu(words), READY)
+    return {"memory": memory, "trees": trees, "kernel_words": kernel_words, "marks": template.marks(place),
+            "sha256": {name: image.digest(f"{place}/{name}") for name in template.FILES}}
 
 
 def end(pidfd, gently):
@@ -124,7 +169,14 @@ class Guest:
         self.work = tempfile.mkdtemp(prefix="stepjail-vm.")
         self.qemu_report = os.memfd_create("report")
         self.report = os.memfd_create("report")
+        self.template = None  # whose clone it is
         self.began = self.ended = False  # the guest was ready; its command has ended, and all of it was passed on
+
+    def choose(self, place, given):
+        """The template, if this guest can be its clone."""
+        known = template.find(place)
+        fits = known and known["memory"] == self.plan.memory and not given and self.plan.tree in known["trees"]
+        return known if fits else None
 
     def keep(self, pidfd):
         """Fork the keeper; Return: the fd whose end it waits for."""
@@ -146,15 +198,12 @@ class Guest:
         return outside
 
     def start(self, place, files):
-        """QEMU: (its process, the port's other end, the console's)."""
-        port, qemu_port = socket.socketpair()
-        console, qemu_console = socket.socketpair()
-        words = qemu_words(self.home, self.plan, place, files, self.qemu_report)
-        qemu = subprocess.Popen(words, stdin=qemu_console, stdout=qemu_port, stderr=qemu_console, env={},
-                                pass_fds=[self.qemu_report], start_new_session=True, cwd="/")
-        qemu_port.close()
-        qemu_console.close()
-        return qemu, port, console
+        """What start_qemu() returns; a clone is on its way then."""
+        how = CLONE if self.template else BOOT
+        kernel_words = self.template["kernel_words"] if self.template else KERNEL_WORDS + tsc_khz(self.home)
+        options = [f"--report={self.qemu_report}", *self.plan.for_qemu()]
+        words = qemu_words(self.home, place, self.plan.memory, files, how, kernel_words, options)
+        return start_qemu(words, pass_fds=[self.qemu_report])
 
     def relay(self, text, port, console):
         """The process that reads what the guest says: (it, the socket between it and main)."""
@@ -169,8 +218,8 @@ class Guest:
             for number, fd in enumerate(high):
                 os.dup2(fd, 3 + number, inheritable=True)
 
-        relay = subprocess.Popen([f"{self.home}/stepjail-vm-relay", self.plan.command, str(BOOT_MS),
-                                  str(self.plan.run_ms())], preexec_fn=place_fds, close_fds=False,
+        relay = subprocess.Popen([f"{self.home}/stepjail-vm-relay", self.plan.command,
+                                  "cloned" if self.template else "booted", str(BOOT_MS), str(self.plan.run_ms())], preexec_fn=place_fds, close_fds=False,
                                  start_new_session=True, cwd="/")
         for fd in (*high, wanted):
             os.close(fd)
@@ -209,7 +258,8 @@ class Guest:
         """The exit status; 125 where the guest failed, or a signal ended it before it ran."""
         try:
             policy, given = self.plan.for_guest()
-            files, disks = make_disks(self.plan, given, place, self.work)
+            self.template = self.choose(place, given)
+            files, disks = make_disks(self.plan, given, place, self.work, self.template)
             os.chmod(self.work, 0o711)
             asked = gather_signals()  # from here on there is more to end than this process
         except BaseException:
@@ -217,9 +267,11 @@ class Guest:
             raise
         kept = qemu = None
         try:
-            qemu, port, console = self.start(place, files)
+            qemu, port, console, monitor = self.start(place, files)
             pidfd = os.pidfd_open(qemu.pid)
             kept = self.keep(pidfd)
+            if self.template:
+                template.wake(monitor, place)
             relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
             status = self.wait(relay, told, asked)
         finally:

@@ -6,6 +6,7 @@ initrd      the kernel's modules, PID 1, stepjail and its init, lists of the tre
 NAME.erofs  each shipped root tree, read-only
 qemu/       the root tree of QEMU's own jail: QEMU, its libraries, its firmware
 info.json   versions, and the digest of each file above
+template.json, ram, state   see template.py
 
 The same inputs make the same bytes. All is made beside, and put in place when it is whole.
 """
@@ -163,7 +164,7 @@ def program_path(home, name):
     raise Failed(f"{name} is not beside {home}: run make, or make install")
 
 
-def make_qemu(to):
+def make_qemu(home, to):
     """QEMU with what it opens, and nothing else of the host's."""
     def put(path, place=None):
         place = to + (place or path)
@@ -173,6 +174,7 @@ def make_qemu(to):
 
     for name in ("work", "tmp", "dev", "proc", "vm", "disk"):
         os.makedirs(f"{to}/{name}")
+    put(f"{home}/stepjail-vm-ram.so", "/lib/stepjail-vm-ram.so")
     put(QEMU, "/usr/bin/qemu")  # it looks for the rest from there
     for name in ("qboot.rom", "linuxboot_dma.bin", "pvh.bin", "bios-microvm.bin"):
         put(f"{FIRMWARE}/{name}")
@@ -185,7 +187,7 @@ def make_qemu(to):
         put(program)
 
 
-def build(home, say):
+def build(home, memory, make_template, say):
     lacking = missing()
     if lacking:
         raise Failed(f"missing: {' '.join(lacking)}: as root: apt-get install --no-install-recommends "
@@ -208,19 +210,30 @@ def build(home, say):
         for path in trees:
             make_erofs(path, f"{new}/{os.path.basename(path)}.erofs", owner_root=True)
             say(f"tree {os.path.basename(path)}")
-        make_qemu(f"{new}/qemu")
+        make_qemu(home, f"{new}/qemu")
         info = {"kernel": version, "qemu": qemu_version(), "source": source_key(home),
                 "sha256": {os.path.basename(path): digest(path) for path in sorted(glob.glob(f"{new}/*"))
                            if os.path.isfile(path)}}
-        with open(f"{new}/info.json", "w", encoding="utf-8") as file:
-            json.dump(info, file, indent=1)
+        write_json(f"{new}/info.json", info)
         os.chmod(new, 0o755)
+        write_json(f"{new}/template.json", make_template(home, new, memory))
+        say("template")
         shutil.rmtree(place, ignore_errors=True)
         os.rename(new, place)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
     say(f"image {place}")
+
+
+def write_json(path, what):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(what, file, indent=1)
+
+
+def trees(place):
+    """Those that an image has, in the order in which a template has them."""
+    return sorted(os.path.basename(path).removesuffix(".erofs") for path in glob.glob(f"{place}/*.erofs"))
 
 
 def qemu_version():
@@ -232,7 +245,7 @@ def source_key(home):
     found = hashlib.sha256()
     for path in sorted(glob.glob(f"{home}/rootfs/*.sha256.sum")):
         found.update(read(path))
-    for path in (QEMU, f"{home}/stepjail-vm-init", *(program_path(home, name) for name in PROGRAMS)):
+    for path in (QEMU, f"{home}/stepjail-vm-init", f"{home}/stepjail-vm-ram.so", *(program_path(home, name) for name in PROGRAMS)):
         stat = os.stat(path)
         found.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     return found.hexdigest()

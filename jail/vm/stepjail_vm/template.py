@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""template.py - a guest that has booted and waits for its request, kept to be copied
+
+    ram     its memory, as a file: each clone maps it privately, and writes to no page of it
+    state   its devices, as QEMU migrates them, without that memory
+
+Both lie beside the image, and hold nothing of anybody's: what makes a guest one of its own
+comes with the request (see init.c), random bytes first. QEMU documents this as VM templating
+(docs/vm-templating.txt). A template is as large as the guests that are cloned from it; a guest
+of another --vm-memory, or with images of its own, is booted.
+"""
+import array
+import contextlib
+import json
+import os
+import socket
+import time
+
+from . import Failed
+
+FILES = ("ram", "state")
+MAKE_S = 120
+IGNORE_SHARED = {"capabilities": [{"capability": "x-ignore-shared", "state": True}]}
+
+
+def order(name, **arguments):
+    """One of QMP, QEMU's own protocol."""
+    return json.dumps({"execute": name, "arguments": arguments}).encode()
+
+
+def give(monitor, fd):
+    """An fd, which orders name "state" from now on."""
+    monitor.sendmsg([order("getfd", fdname="state")],
+                    [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+
+
+def marks(place):
+    """What tells that a file is the one that was made."""
+    return {name: [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+            for name in FILES for stat in [os.stat(f"{place}/{name}")]}
+
+
+def find(place):
+    """What is known of the template, or None where there is none. One that somebody has changed
+    is refused: a guest would run what it says."""
+    try:
+        with open(f"{place}/template.json", encoding="utf-8") as file:
+            known = json.load(file)
+        if known["marks"] != marks(place):
+            raise Failed(f"the template in {place} was changed: run stepjail vm build")
+        return known
+    except (OSError, ValueError, KeyError) as error:
+        if not os.path.exists(f"{place}/template.json"):
+            return None
+        raise Failed(f"the template in {place} cannot be read ({error}): run stepjail vm build") from None
+
+
+def wake(monitor, place):
+    """Have QEMU, which was started for it, go on where the template waits. Its answers are not read:
+    if it does not go on, it ends, and says why on its console."""
+    fd = os.open(f"{place}/state", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        monitor.sendall(order("qmp_capabilities") + order("migrate-set-capabilities", **IGNORE_SHARED))
+        give(monitor, fd)
+        monitor.sendall(order("migrate-incoming", uri="fd:state"))
+    except OSError as error:
+        raise Failed(f"QEMU has ended at once: {error.strerror}") from None
+    finally:
+        os.close(fd)
+
+
+class Monitor:
+    """Of a guest that is being made, and has heard nobody yet."""
+
+    def __init__(self, connection):
+        self.socket = connection
+        self.file = connection.makefile("rb")
+        self.file.readline()  # its greeting
+
+    def ask(self, send):
+        send()
+        while line := self.file.readline():
+            said = json.loads(line)
+            if "error" in said:
+                raise Failed(f"QEMU: {said['error'].get('desc')}")
+            if "return" in said:
+                return said["return"]
+        raise Failed("QEMU has ended")
+
+    def order(self, name, **arguments):
+        return self.ask(lambda: self.socket.sendall(order(name, **arguments)))
+
+    def keep(self, fd):
+        """Its devices go there. Memory is in its file already."""
+        self.order("migrate-set-capabilities", **IGNORE_SHARED)
+        self.ask(lambda: give(self.socket, fd))
+        self.order("migrate", uri="fd:state")
+        until = time.monotonic() + MAKE_S
+        while (said := self.order("query-migrate")).get("status") != "completed":
+            if said.get("status") == "failed" or time.monotonic() > until:
+                raise Failed(f"QEMU could not write its state: {said.get('error-desc', 'it takes too long')}")
+            time.sleep(0.01)
+
+
+def make(place, memory, start, ready):
+    """Boot a guest, and keep it where it waits.
+
+    start(): (its process, port, console, monitor); ready: what it says when it waits
+    """
+    for name in FILES:
+        with open(f"{place}/{name}", "wb") as file:
+            if name == "ram":
+                file.truncate(memory)
+    os.chmod(f"{place}/ram", 0o666)  # QEMU has an id of its own
+    process, port, console, monitor = start()
+    try:
+        for each in (port, console, monitor):
+            each.settimeout(MAKE_S)
+        asked = Monitor(monitor)
+        asked.order("qmp_capabilities")
+        heard = b""
+        while heard != ready:
+            piece = port.recv(len(ready) - len(heard))
+            if not piece:
+                with contextlib.suppress(OSError):
+                    console.settimeout(1)
+                    heard = console.recv(4096)
+                raise Failed(f"the guest has ended at its start: {heard[-200:]!r}")
+            heard += piece
+        with open(f"{place}/state", "wb") as file:
+            asked.keep(file.fileno())
+        asked.order("quit")
+    except (OSError, ValueError) as error:
+        raise Failed(f"the template's guest: {error}") from None
+    finally:
+        process.terminate()
+        process.wait()
+    for name in FILES:
+        os.chmod(f"{place}/{name}", 0o444)

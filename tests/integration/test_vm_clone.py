@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""--wall vm, clones of a template: each is a guest of its own, and none can change the template."""
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../jail/vm'))
+
+from serve_client import BUILD, Serve  # noqa: E402
+from stepjail_vm import Failed, template  # noqa: E402
+from stepjail_vm.image import write_json  # noqa: E402
+from test_vm import OPTIONS, PATIENCE, Scene  # noqa: E402
+
+GUEST = f'{BUILD}/guest'
+UNIQUE = """
+import json, os, random, tempfile, time, uuid
+print(json.dumps([os.urandom(16).hex(), os.getrandom(16).hex(), uuid.uuid4().hex, hash("a"), random.random(),
+                  tempfile.mktemp(), id(object())]))
+print(time.time())
+"""
+
+
+def files():
+    """{name: digest} of the template."""
+    found = {}
+    for name in 'ram', 'state', 'template.json':
+        with open(f'{GUEST}/{name}', 'rb') as file:
+            found[name] = hashlib.file_digest(file, 'sha256').hexdigest()
+    return found
+
+
+class Clones(Scene):
+    def clone(self, *words, cloned=True):
+        done, report = self.report(*words)
+        self.assertEqual((report['vm']['cloned'], report['vm']['template'] is not None), (cloned, cloned), done.stderr)
+        return done, report
+
+    def test_each_is_one_of_its_own(self):
+        said = []
+        for _ in range(2):
+            done, report = self.clone('--', '/bin/python3', '-c', UNIQUE)
+            self.assertEqual((done.returncode, done.stderr, report['verdict']), (0, b'', 'completed'))
+            values, now = done.stdout.decode().splitlines()
+            said.append(json.loads(values))
+            self.assertLess(abs(float(now) - time.time()), 60)
+        for first, second in zip(*said):
+            self.assertNotEqual(first, second)
+
+    def test_in_sessions(self):
+        with Serve([*OPTIONS, '--rootfs=core']) as first, Serve([*OPTIONS, '--rootfs=core']) as second:
+            drawn = [serve.open().run('import os, random\nprint(os.urandom(8).hex(), random.random(), hash("a"))').out
+                     for serve in (first, second)]
+            self.assertEqual(len(set(b' '.join(drawn).split())), 6, drawn)
+
+    def test_as_when_booted(self):
+        """Another --vm-memory is none of the template's."""
+        for code, options, verdict in (
+                ('x = bytearray(200 << 20)', ['--memory=64M'], 'memory'),
+                ('while True: pass', ['--wall-time=1s'], 'wall-timeout'),
+                ('import os; os.kill(os.getpid(), 11)', [], 'signaled'),
+                ('import sys; print(sys.path, file=sys.stderr); sys.exit(3)', [], 'exited')):
+            told = []
+            for memory in '768M', '800M':
+                with self.subTest(verdict, memory=memory):
+                    done, report = self.clone(f'--vm-memory={memory}', *options, '--', '/bin/python3', '-c', code,
+                                              cloned=memory == '768M')
+                    self.assertEqual(report['verdict'], verdict)
+                    told.append((done.returncode, done.stdout, done.stderr, report['signal'], report['exit_code'],
+                                 report['not_enforced'], report['cgroup_limits']))
+            self.assertEqual(*told)
+
+    def test_what_boots(self):
+        with open(f'{self.folder}/a', 'w', encoding='ascii') as file:
+            file.write('a')
+        os.chmod(f'{self.folder}/a', 0o644)
+        os.chmod(self.folder, 0o755)
+        done, _ = self.clone(f'--bind={self.folder}/a:/work/a', '--', '/bin/python3', '-c', 'print(open("a").read())',
+                             cloned=False)
+        self.assertEqual(done.stdout, b'a\n')
+
+    def test_ten_at_once(self):
+        before = files()
+        running = [subprocess.Popen([f'{BUILD}/stepjail', 'run', *OPTIONS, '--', '/bin/python3', '-c',
+                                     f'print(sum(bytearray(b"x" * (40 << 20)))); import sys; sys.exit({i})'],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(10)]
+        told = [(*each.communicate(timeout=PATIENCE), each.returncode) for each in running]
+        self.assertEqual(told, [(b'%d\n' % (ord('x') * (40 << 20)), b'', i) for i in range(10)])
+        self.assertEqual(files(), before)
+
+    def test_memory_is_read_alone(self):
+        """QEMU has the template's file open to read, and maps it privately."""
+        with subprocess.Popen([f'{BUILD}/stepjail', 'run', *OPTIONS, '--', '/bin/python3', '-c',
+                               'print("on", flush=True); input()'], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+            self.assertEqual(run.stdout.readline(), b'on\n')
+            ram, maps = os.stat(f'{GUEST}/ram'), []
+            for pid in filter(str.isdigit, os.listdir('/proc')):
+                try:
+                    with open(f'/proc/{pid}/maps', encoding='ascii', errors='replace') as file:
+                        maps += [(pid, line.split()[1]) for line in file if line.split()[4:5] == [str(ram.st_ino)] and
+                                 line.rstrip().endswith('/vm/ram')]
+                except OSError:
+                    continue
+            if maps:  # an ordinary user may not look
+                self.assertEqual({mode for _, mode in maps}, {'rw-p'})
+            run.communicate(b'\n', timeout=PATIENCE)
+            self.assertEqual(run.returncode, 0)
+
+    def test_changed(self):
+        """One that is not as it was made is refused, and not booted around."""
+        for name in template.FILES:
+            with open(f'{self.folder}/{name}', 'wb') as file:
+                file.write(b'x')
+        self.assertIsNone(template.find(self.folder))
+        known = {'marks': template.marks(self.folder)}
+        write_json(f'{self.folder}/template.json', known)
+        self.assertEqual(template.find(self.folder), known)
+        for act in (lambda path: os.utime(path, ns=(1, 1)), lambda path: os.truncate(path, 2),
+                    lambda path: (os.rename(path, f'{path}.old'), shutil.copy2(f'{path}.old', path)), os.unlink):
+            with self.subTest(act):
+                write_json(f'{self.folder}/template.json', {'marks': template.marks(self.folder)})
+                act(f'{self.folder}/state')
+                with self.assertRaisesRegex(Failed, 'run stepjail vm build'):
+                    template.find(self.folder)
+        with open(f'{self.folder}/template.json', 'w', encoding='ascii') as file:
+            file.write('[')
+        with self.assertRaisesRegex(Failed, 'cannot be read .*run stepjail vm build'):
+            template.find(self.folder)
+
+    def test_told(self):
+        said = subprocess.check_output([f'{BUILD}/stepjail', 'check', *OPTIONS], text=True)
+        self.assertRegex(said, r'(?m)^ok +template +guests of 768M are its clones$')
+        _, report = self.clone('--', '/bin/python3', '-c', '')
+        self.assertEqual(sorted(report['vm']['template']), ['ram', 'state'])
+        self.assertTrue(all(re.fullmatch('[0-9a-f]{64}', text) for text in report['vm']['template'].values()))
+        self.assertEqual({name: files()[name] for name in ('ram', 'state')}, report['vm']['template'])
+
+
+if __name__ == '__main__':
+    unittest.main()
