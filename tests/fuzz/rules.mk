@@ -1,6 +1,6 @@
 # The fuzzers: a target and its objects twice, for clang's libFuzzer and for gcc's replay.
 # Included by the Makefile, behind the rules of the unit tests, whose objects replay uses.
-FUZZ_JAIL := policy options wire frames json violation serve packets spawner
+FUZZ_JAIL := policy options wire frames json violation serve packets spawner mux
 FUZZ_AGENT := report session reply shown
 FUZZ_SECONDS ?= 600
 # what a target answers in place of the function that it names
@@ -10,7 +10,7 @@ $(B)/fuzz/serve $(B)/asan/replay-serve $(B)/fuzz/packets $(B)/asan/replay-packet
 	FUZZ_WRAP := -Wl,--wrap=sweep_adopt,--wrap=sweep_step
 $(B)/fuzz/spawner $(B)/asan/replay-spawner: FUZZ_WRAP := $(shell sed -nE 's/^.*__wrap_([a-z0-9_]+).*/-Wl,--wrap=\1/p' tests/fuzz/spawner_*.h tests/fuzz/spawner.c | sort -u)
 $(B)/fuzz/session $(B)/asan/replay-session: FUZZ_WRAP := -Wl,--wrap=session_renew
-FUZZ_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C)
+FUZZ_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/vm/guest/mux.c
 FUZZ_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c init/wire_reader.c
 FUZZER := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 

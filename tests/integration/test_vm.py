@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """--wall vm: runs and sessions in a guest are as without one, and a guest that fails is told so."""
-import contextlib
+import atexit
+import glob
 import json
 import os
 import select
@@ -33,20 +34,20 @@ def python(code, *options, **more):
     return run(*options, '--', '/bin/python3', '-c', code, **more)
 
 
-def left():
-    """Folders of guests that are there."""
-    return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith('stepjail-vm.')
-            and os.stat(f'{tempfile.gettempdir()}/{name}').st_uid == os.getuid()}
+# guests' folders are made there, and nobody else's
+TEMP = tempfile.mkdtemp()
+os.chmod(TEMP, 0o711)
+os.environ['TMPDIR'] = TEMP
+atexit.register(shutil.rmtree, TEMP)
 
 
 class Scene(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
-        self.before = left()
 
     def tearDown(self):
-        self.assertEqual(left(), self.before)
+        self.assertEqual(glob.glob(f'{TEMP}/*'), [])
 
     def report(self, *words, **options):
         path = f'{self.folder}/report'
@@ -295,9 +296,16 @@ class Hostile(unittest.TestCase):
         """A long one is not written to the end; the relay does not wait for ever."""
         def act(port, console):
             port.sendall(HEAD.pack(CONTROL, DATA, 0, 1) + READY)
-            port.shutdown(socket.SHUT_RD)
-        status, _, said = self.relay(act, request=bytes(900000))
-        self.assertEqual((status, b'the guest takes no request' in said), (125, True))
+        status, _, said = self.relay(act, boot_ms=5000, request=bytes(900000))
+        self.assertEqual((status, said), (125, b'stepjail: --wall vm: the guest takes no request\n'))
+
+    def test_ends_before_its_request(self):
+        def act(port, console):
+            console.sendall(b'last word\n')
+            console.shutdown(socket.SHUT_RDWR)
+            port.shutdown(socket.SHUT_RDWR)
+        status, _, said = self.relay(act, how='cloned')
+        self.assertEqual((status, b'ended without an answer; its last line: last word' in said), (125, True))
 
     def test_hangs(self):
         status, _, said = self.relay(lambda port, console: None, boot_ms=50)

@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """--wall vm, clones of a template: each is a guest of its own, and none can change the template."""
+import contextlib
 import hashlib
 import json
 import os
+import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -13,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../jail/vm'))
 
-from serve_client import BUILD, Serve  # noqa: E402
+from serve_client import BUILD, Serve, descendants  # noqa: E402
 from stepjail_vm import Failed, template  # noqa: E402
 from stepjail_vm.image import write_json  # noqa: E402
 from test_vm import OPTIONS, PATIENCE, Scene  # noqa: E402
@@ -111,6 +114,26 @@ class Clones(Scene):
                 self.assertEqual({mode for _, mode in maps}, {'rw-p'})
             run.communicate(b'\n', timeout=PATIENCE)
             self.assertEqual(run.returncode, 0)
+
+    def test_qemu_killed_at_any_time(self):
+        """A run has ended whole, or says that its guest has failed; nothing is left."""
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        for turn in range(6):
+            path = f'{self.folder}/{turn}'
+            run = subprocess.Popen([f'{BUILD}/stepjail', 'run', *OPTIONS, f'--report={path}', '--', '/bin/python3', '-c',
+                                    'import time; print("a", flush=True); time.sleep(0.2); print("b")'],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(chance.uniform(0, 1.5))
+            killed = [pid for pid, line in descendants(run.pid).items() if line[0] == b'/usr/bin/qemu']
+            for pid in killed:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            out, said = run.communicate(timeout=PATIENCE)
+            with self.subTest(seed=seed, turn=turn), open(path, encoding='utf-8') as file:
+                told = (run.returncode, json.load(file)['verdict'])
+                if told != (125, 'launcher-error') or not killed:
+                    self.assertEqual((*told, out), (0, 'completed', b'a\nb\n'), said)
 
     def test_changed(self):
         """One that is not as it was made is refused, and not booted around."""

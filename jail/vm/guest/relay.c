@@ -46,7 +46,6 @@
 #define CONSOLE_KEPT 4096u
 /* a QEMU that is somebody else's keeps its console open */
 #define LAST_WORDS_MS 2000
-#define REQUEST_S 60
 
 enum { FD_LINK = 3, FD_CONSOLE, FD_REQUEST, FD_REPORT, FD_MAIN };
 
@@ -155,6 +154,17 @@ static void confine(void)
 		fail("the relay cannot give up its rights");
 }
 
+/* QEMU has ended, and its last words are there */
+static _Noreturn void fail_ended(struct pollfd *from)
+{
+	int64_t until_ms = now_ms() + LAST_WORDS_MS, left;
+
+	while (from->fd >= 0 && (left = until_ms - now_ms()) > 0 &&
+	       poll(from, 1, (int)left) > 0)
+		read_console(from);
+	fail("the guest has ended without an answer");
+}
+
 static void turn(struct mux *m, struct pollfd other[2], int64_t until_ms)
 {
 	int64_t left = until_ms ? until_ms - now_ms() : -1;
@@ -168,38 +178,33 @@ static void turn(struct mux *m, struct pollfd other[2], int64_t until_ms)
 		read_console(&other[0]);
 	if (other[1].revents)
 		read_main(m);
-	if (r == -EPIPE && status < 0) {
-		/* QEMU has ended, and its last words are there */
-		until_ms = now_ms() + LAST_WORDS_MS;
-		while (other[0].fd >= 0 && (left = until_ms - now_ms()) > 0 &&
-		       poll(other, 1, (int)left) > 0)
-			read_console(&other[0]);
-		fail("the guest has ended without an answer");
-	}
+	if (r == -EPIPE && status < 0)
+		fail_ended(&other[0]);
 	if (r < 0 && status < 0)
 		fail("the guest has sent what is no frame");
 }
 
-static void send_request(void)
+static void send_request(struct pollfd *from)
 {
 	static char text[REQUEST_MAX];
-	size_t length = 0;
+	size_t length = sizeof(uint32_t); /* which comes first */
 	ssize_t n;
 
 	while ((n = read(FD_REQUEST, text + length, sizeof(text) - length)) > 0)
 		length += (size_t)n;
 
-	uint32_t head = (uint32_t)length;
+	uint32_t head = (uint32_t)(length - sizeof(head));
 
 	if (n < 0 || length == sizeof(text))
 		fail("the request is too long");
 	(void)close(FD_REQUEST);
-	if (write(FD_LINK, &head, sizeof(head)) != sizeof(head))
-		fail("the guest takes no request");
+	memcpy(text, &head, sizeof(head));
 	for (size_t at = 0; at < length; at += (size_t)n) {
 		n = write(FD_LINK, text + at, length - at);
-		if (n <= 0)
+		if (n < 0 && errno == EAGAIN)
 			fail("the guest takes no request");
+		if (n <= 0)
+			fail_ended(from);
 	}
 }
 
@@ -235,7 +240,7 @@ int main(int argc, char **argv)
 {
 	static struct mux m;
 	struct pollfd other[] = { { FD_CONSOLE, POLLIN, 0 }, { FD_MAIN, POLLIN, 0 } };
-	const struct timeval request_time = { REQUEST_S, 0 };
+	struct timeval request_time = { 0 };
 	bool run = argc == 5 && strcmp(argv[1], "run") == 0;
 	int64_t until_ms;
 
@@ -246,7 +251,9 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	int client = run ? -1 : dup(STDIN_FILENO);
 
-	/* for the request, which is written in one piece: see send_request() */
+	/* for the request, whose writer waits */
+	request_time.tv_sec = strtol(argv[3], NULL, 10) / 1000;
+	request_time.tv_usec = strtol(argv[3], NULL, 10) % 1000 * 1000;
 	(void)setsockopt(FD_LINK, SOL_SOCKET, SO_SNDTIMEO, &request_time,
 			 sizeof(request_time));
 	confine();
@@ -255,7 +262,7 @@ int main(int argc, char **argv)
 	until_ms = argument_ms(argv[3]);
 	while (!ready)
 		turn(&m, other, until_ms);
-	send_request();
+	send_request(&other[0]);
 	m.pipe[MUX_IN].in = STDIN_FILENO;
 	m.pipe[MUX_OUT].out = run ? STDOUT_FILENO : client;
 	m.pipe[MUX_OUT].half = !run;
