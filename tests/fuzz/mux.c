@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mux.c - any bytes as a guest's frames, cut anywhere: what the relay of --wall vm makes of them
+ * mux.c - any bytes as a guest's frames, cut anywhere, as the relay of --wall vm has them
  *
  * The first byte says how large the pieces are. A second reader, which has the whole of
- * them, says what each stream gets and where the first frame is that is none; the mux must
- * agree, must send only frames that are whole, and must use a link that has lied no more.
+ * them, says what each stream gets and where the first frame is that is none; the mux
+ * must agree, must send only frames that are whole, and must use a link that has lied no
+ * more.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -104,7 +105,8 @@ static void hear(int guest)
 
 		HOLDS(held - at >= sizeof(h));
 		memcpy(&h, sent + at, sizeof(h));
-		HOLDS(h.stream < MUX_STREAMS && !h.zero && held - at - sizeof(h) >= h.length);
+		HOLDS(h.stream < MUX_STREAMS && !h.zero &&
+		      held - at - sizeof(h) >= h.length);
 		HOLDS(h.kind != MUX_DATA || (h.stream == MUX_IN && h.length <= TYPED));
 		HOLDS(h.kind != MUX_ACK || h.length == sizeof(uint32_t));
 		HOLDS(h.kind == MUX_DATA || h.kind == MUX_ACK || h.length == 0);
@@ -167,7 +169,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		static uint8_t got[sizeof(want.bytes[0])];
 		ssize_t n = pread(out[i], got, sizeof(got), 0);
 
-		HOLDS(n == (ssize_t)want.length[i] && memcmp(got, want.bytes[i], (size_t)n) == 0);
+		HOLDS(n == (ssize_t)want.length[i] &&
+		      memcmp(got, want.bytes[i], (size_t)n) == 0);
 		HOLDS((m.pipe[i].out < 0) == want.ended[i]);
 		(void)close(out[i]);
 		if (m.pipe[i].out >= 0)
