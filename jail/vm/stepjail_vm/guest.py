@@ -97,11 +97,10 @@ def qemu_words(home, place, memory, files, how, kernel_words, options):
              *((file, f"/disk/{number}") for number, file in enumerate(files))]
     ram, machine = [], f"{MACHINE},isa-serial=off"
     if how in RAM:
-        options = [*options, f"--bind{'-rw' if how == MAKE else ''}={place}/ram:/vm/ram"]
         machine += ",memory-backend=ram"
         ram = ["-object", f"memory-backend-file,id=ram,size={memory},mem-path=/vm/ram,share={RAM[how]}"]
     if how == CLONE:
-        options.append("--env=LD_PRELOAD=/lib/stepjail-vm-ram.so")
+        options = [*options, f"--bind={place}/ram:/vm/ram", "--env=LD_PRELOAD=/lib/stepjail-vm-ram.so"]
         ram += ["-incoming", "defer"]
     jail = [program_path(home, "stepjail"), "run", f"--rootfs={place}/qemu", "--wall=kernel", "--lock-code=no", "--quiet",
             "--wall-time=unlimited", f"--memory={memory + QEMU_OWN}", "--pids=32", "--tmp-size=1M", "--work-size=1M",
@@ -135,10 +134,22 @@ def make_template(home, place, memory):
     """Of the guests of this image, with all of its trees. No program runs in it, so its QEMU may be
     in a jail without a cgroup."""
     trees = image.trees(place)
+    # its memory is open to all ids meanwhile, as that of QEMU's jail is not known; so nobody else is to
+    # know where it is, by a list of the folder or by a command line
+    hidden = f"{place}/{os.urandom(16).hex()}"
+    os.mkdir(hidden, 0o711)
+    os.chmod(hidden, 0o711)
+    policy = os.memfd_create("policy")
+    os.write(policy, os.fsencode(f"bind-rw {hidden}/ram:/vm/ram\nallow-missing cgroup\n"))
+    os.lseek(policy, 0, os.SEEK_SET)
     kernel_words = KERNEL_WORDS + tsc_khz(home)
     words = qemu_words(home, place, memory, [f"{place}/{tree}.erofs" for tree in trees], MAKE, kernel_words,
-                       ["--allow-missing=cgroup"])
-    template.make(place, memory, lambda: start_qemu(words), READY)
+                       [f"--policy=/dev/fd/{policy}"])
+    template.make(hidden, memory, lambda: start_qemu(words, pass_fds=[policy]), READY)
+    os.close(policy)
+    for name in template.FILES:
+        os.rename(f"{hidden}/{name}", f"{place}/{name}")
+    os.rmdir(hidden)
     return {"memory": memory, "trees": trees, "kernel_words": kernel_words, "marks": template.marks(place),
             "sha256": {name: image.digest(f"{place}/{name}") for name in template.FILES}}
 
@@ -271,7 +282,7 @@ class Guest:
             pidfd = os.pidfd_open(qemu.pid)
             kept = self.keep(pidfd)
             if self.template:
-                template.wake(monitor, place)
+                template.wake(monitor, place, self.template)
             relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
             status = self.wait(relay, told, asked)
         finally:

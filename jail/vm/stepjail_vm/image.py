@@ -215,8 +215,9 @@ def build(home, memory, make_template, say):
                 "sha256": {os.path.basename(path): digest(path) for path in sorted(glob.glob(f"{new}/*"))
                            if os.path.isfile(path)}}
         write_json(f"{new}/info.json", info)
-        os.chmod(new, 0o755)
+        os.chmod(new, 0o711)  # what is in it is nobody's to list yet: see make_template()
         write_json(f"{new}/template.json", make_template(home, new, memory))
+        os.chmod(new, 0o755)
         say("template")
         shutil.rmtree(place, ignore_errors=True)
         os.rename(new, place)

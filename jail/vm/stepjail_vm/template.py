@@ -11,6 +11,7 @@ of another --vm-memory, or with images of its own, is booted.
 """
 import array
 import contextlib
+import hashlib
 import json
 import os
 import socket
@@ -36,7 +37,7 @@ def give(monitor, fd):
 
 def marks(place):
     """What tells that a file is the one that was made."""
-    return {name: [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+    return {name: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
             for name in FILES for stat in [os.stat(f"{place}/{name}")]}
 
 
@@ -55,11 +56,18 @@ def find(place):
         raise Failed(f"the template in {place} cannot be read ({error}): run stepjail vm build") from None
 
 
-def wake(monitor, place):
-    """Have QEMU, which was started for it, go on where the template waits. Its answers are not read:
-    if it does not go on, it ends, and says why on its console."""
-    fd = os.open(f"{place}/state", os.O_RDONLY | os.O_CLOEXEC)
+def wake(monitor, place, known):
+    """Have QEMU, which was started for it, go on where the template waits. It gets a copy of the
+    devices, as an fd of the file itself would let it change that file's mode and times. Its answers
+    are not read: if it does not go on, it ends, and says why on its console."""
+    with open(f"{place}/state", "rb") as file:
+        state = file.read()
+    if hashlib.sha256(state).hexdigest() != known["sha256"]["state"]:
+        raise Failed(f"the template in {place} was changed: run stepjail vm build")
+    fd = os.memfd_create("state", os.MFD_CLOEXEC)
     try:
+        os.write(fd, state)
+        os.lseek(fd, 0, os.SEEK_SET)
         monitor.sendall(order("qmp_capabilities") + order("migrate-set-capabilities", **IGNORE_SHARED))
         give(monitor, fd)
         monitor.sendall(order("migrate-incoming", uri="fd:state"))
