@@ -234,6 +234,7 @@ class Hostile(unittest.TestCase):
             except OSError:
                 pass  # the relay has had enough
 
+        self.process, self.main = process, main
         guest_thread = threading.Thread(target=play)
         guest_thread.start()
         try:
@@ -280,10 +281,14 @@ class Hostile(unittest.TestCase):
         """What came before the end is passed on; a stream that goes the other way is a lie."""
         def act(port, console):
             self.begin(port)
-            port.sendall(HEAD.pack(OUT, DATA, 0, 16384) + bytes(16384) + HEAD.pack(CONTROL, DATA, 0, 2) + b'E\5')
+            self.main.recv(1)
+            os.kill(self.process.pid, signal.SIGSTOP)  # it reads in pieces, and answers each to nobody
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+            port.sendall(3 * (HEAD.pack(OUT, DATA, 0, 16384) + bytes(16384)) + HEAD.pack(CONTROL, DATA, 0, 2) + b'E\5')
             port.sendall(HEAD.pack(IN, DATA, 0, 2) + b'no')
             port.shutdown(socket.SHUT_RDWR)
-        self.assertEqual(self.relay(act), (5, bytes(16384), b''))
+            os.kill(self.process.pid, signal.SIGCONT)
+        self.assertEqual(self.relay(act), (5, bytes(3 * 16384), b''))
 
     def test_port_closed_console_open(self):
         def act(port, console):

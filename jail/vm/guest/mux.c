@@ -177,17 +177,17 @@ static ssize_t write_some(int fd, const void *bytes, size_t length)
 	return n < 0 && errno == ENOTSOCK ? write(fd, bytes, length) : n;
 }
 
-static int transmit(struct mux *m)
+/* to one that has gone: what it said before may still be unread, so receive() tells */
+static void transmit(struct mux *m)
 {
 	ssize_t n = write_some(m->link, m->tx, m->unsent);
 
 	if (later(n))
-		return 0;
+		return;
 	if (n <= 0)
-		return -EPIPE;
+		n = (ssize_t)m->unsent;
 	memmove(m->tx, m->tx + n, m->unsent - (size_t)n);
 	m->unsent -= (size_t)n;
-	return 0;
 }
 
 static void send_from(struct mux *m, enum mux_stream stream)
@@ -280,7 +280,7 @@ int mux_turn(struct mux *m, struct pollfd *others, size_t count, int timeout_ms)
 		r = receive(m);
 	settle(m);
 	if (r == 0 && m->unsent && (rest[0].revents & POLLOUT))
-		r = transmit(m);
+		transmit(m);
 	if (r < 0) {
 		m->link = -1;
 		m->unsent = 0;

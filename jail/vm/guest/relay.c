@@ -208,11 +208,10 @@ static void send_request(struct pollfd *from)
 	}
 }
 
-static int64_t argument_ms(const char *text)
+/* 0: no end */
+static int64_t end_ms(long from_now_ms)
 {
-	long long ms = strtoll(text, NULL, 10);
-
-	return ms > 0 ? now_ms() + ms : 0;
+	return from_now_ms > 0 ? now_ms() + from_now_ms : 0;
 }
 
 /*
@@ -240,7 +239,6 @@ int main(int argc, char **argv)
 {
 	static struct mux m;
 	struct pollfd other[] = { { FD_CONSOLE, POLLIN, 0 }, { FD_MAIN, POLLIN, 0 } };
-	struct timeval request_time = { 0 };
 	bool run = argc == 5 && strcmp(argv[1], "run") == 0;
 	int64_t until_ms;
 
@@ -251,15 +249,16 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	int client = run ? -1 : dup(STDIN_FILENO);
 
+	long boot_ms = strtol(argv[3], NULL, 10);
 	/* for the request, whose writer waits */
-	request_time.tv_sec = strtol(argv[3], NULL, 10) / 1000;
-	request_time.tv_usec = strtol(argv[3], NULL, 10) % 1000 * 1000;
+	const struct timeval request_time = { boot_ms / 1000, boot_ms % 1000 * 1000 };
+
 	(void)setsockopt(FD_LINK, SOL_SOCKET, SO_SNDTIMEO, &request_time,
 			 sizeof(request_time));
 	confine();
 	mux_init(&m, FD_LINK, on_control);
 	ready = strcmp(argv[2], "cloned") == 0;
-	until_ms = argument_ms(argv[3]);
+	until_ms = end_ms(boot_ms);
 	while (!ready)
 		turn(&m, other, until_ms);
 	send_request(&other[0]);
@@ -271,7 +270,7 @@ int main(int argc, char **argv)
 	while (!taken)
 		turn(&m, other, until_ms);
 	(void)!write(FD_MAIN, "r", 1);
-	until_ms = argument_ms(argv[4]);
+	until_ms = end_ms(strtol(argv[4], NULL, 10));
 	while (status < 0 || !mux_idle(&m))
 		turn(&m, other, until_ms);
 	(void)!write(FD_MAIN, "e", 1);

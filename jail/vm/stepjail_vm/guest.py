@@ -3,7 +3,7 @@
 
     main     this process: makes the images of the request, starts the others, waits; it
              may have rights, and reads nothing of a guest's
-    QEMU     `stepjail run` of the tree qemu/: two fds and read-only files
+    QEMU     `stepjail run` of the tree qemu/: three sockets and read-only files
     relay    stepjail-vm-relay, without rights: the guest's streams to the caller's
     keeper   waits for the end of main, whoever kills it, and ends QEMU and its files
 """
@@ -14,12 +14,11 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import tempfile
 import time
 
-from . import Failed, image, template
+from . import Failed, image, memory_file, template
 from .image import make_erofs, program_path
 from .plan import FILE
 
@@ -28,7 +27,6 @@ from .plan import FILE
 QEMU_OWN = 512 << 20
 MACHINE = "microvm"
 BOOT_MS = 60000
-READY = struct.pack("<BBHIs", 0, 1, 0, 1, b"R")  # as mux.h has it
 ENDING_S = 15
 KERNEL_WORDS = ("console=ttyS0 quiet loglevel=4 reboot=t panic=-1 mitigations=off cryptomgr.notests "
                 "no_timer_check tsc=reliable rdinit=/init tsc_early_khz=")
@@ -45,22 +43,19 @@ def request(plan, policy, disks, words):
 
 def make_disks(plan, given, place, work, known):
     """([image files], [words for init.c]) in the order of the guest's disks; @known: of its template,
-    which has all trees."""
+    which has all trees, of which the guest mounts one."""
     files, words = [], []
 
-    def add(file, to):
-        words.append(f"vd{chr(ord('a') + len(files))} {to}")
+    def add(file, to, is_mounted=True):
+        if is_mounted:
+            words.append(f"vd{chr(ord('a') + len(files))} {to}")
         files.append(file)
 
-    if known:
-        for tree in known["trees"]:
-            add(f"{place}/{tree}.erofs", f"/stepjail/rootfs/{tree}")
-        words = [word for word in words if word.endswith(f"/{plan.tree}")]
-    elif plan.tree:
-        file = f"{place}/{plan.tree}.erofs"
+    for tree in known["trees"] if known else filter(None, [plan.tree]):
+        file = f"{place}/{tree}.erofs"
         if not os.path.exists(file):
-            raise Failed(f"the image has no tree named '{plan.tree}': make it, and run stepjail vm build")
-        add(file, f"/stepjail/rootfs/{plan.tree}")
+            raise Failed(f"the image has no tree named '{tree}': make it, and run stepjail vm build")
+        add(file, f"/stepjail/rootfs/{tree}", tree == plan.tree)
     for number, source in enumerate(given):
         file = f"{work}/{number}.erofs"
         if os.path.isdir(source):
@@ -85,30 +80,28 @@ def tsc_khz(home):
                           env={}).stdout.strip()
 
 
-# how a guest comes to be: it is booted; or as a template, which is kept; or as the copy of one
-BOOT, MAKE, CLONE = range(3)
-# what QEMU's memory is, where it is a file's: that file's own, or a private copy of it
-RAM = {MAKE: "on", CLONE: "off"}
+# the guest's memory: QEMU's own; or a file, which becomes a template's; or a private copy of that
+OWN, SHARED, PRIVATE = None, "on", "off"
 
 
-def qemu_words(home, place, memory, files, how, kernel_words, options):
-    """The command line: stepjail run, and QEMU in it."""
+def qemu_words(home, place, memory, files, ram, kernel_words, options):
+    """The command line: stepjail run, and QEMU in it. @ram: one of the three"""
     binds = [(f"{place}/kernel", "/vm/kernel"), (f"{place}/initrd", "/vm/initrd"),
              *((file, f"/disk/{number}") for number, file in enumerate(files))]
-    ram, machine = [], f"{MACHINE},isa-serial=off"
-    if how in RAM:
+    machine, more = f"{MACHINE},isa-serial=off", []
+    if ram != OWN:
         machine += ",memory-backend=ram"
-        ram = ["-object", f"memory-backend-file,id=ram,size={memory},mem-path=/vm/ram,share={RAM[how]}"]
-    if how == CLONE:
+        more = ["-object", f"memory-backend-file,id=ram,size={memory},mem-path=/vm/ram,share={ram}"]
+    if ram == PRIVATE:
         options = [*options, f"--bind={place}/ram:/vm/ram", "--env=LD_PRELOAD=/lib/stepjail-vm-ram.so"]
-        ram += ["-incoming", "defer"]
-    jail = [program_path(home, "stepjail"), "run", f"--rootfs={place}/qemu", "--wall=kernel", "--lock-code=no", "--quiet",
-            "--wall-time=unlimited", f"--memory={memory + QEMU_OWN}", "--pids=32", "--tmp-size=1M", "--work-size=1M",
-            *options, *(f"--bind={source}:{to}" for source, to in binds)]
+        more += ["-incoming", "defer"]
+    jail = [program_path(home, "stepjail"), "run", f"--rootfs={place}/qemu", "--wall=kernel", "--lock-code=no",
+            "--quiet", "--wall-time=unlimited", f"--memory={memory + QEMU_OWN}", "--pids=32", "--tmp-size=1M",
+            "--work-size=1M", *options, *(f"--bind={source}:{to}" for source, to in binds)]
     drives = [word for number in range(len(files)) for word in (
-        "-drive", f"if=none,id=d{number},format=raw,readonly=on,file.locking=off,file.drop-cache=off,file=/disk/{number}",
-        "-device", f"virtio-blk-device,drive=d{number}")]
-    return [*jail, "--", "/usr/bin/qemu", "-M", machine, *ram, "-accel", "tcg,tb-size=64",
+        "-drive", f"if=none,id=d{number},format=raw,readonly=on,file.locking=off,file.drop-cache=off,"
+        f"file=/disk/{number}", "-device", f"virtio-blk-device,drive=d{number}")]
+    return [*jail, "--", "/usr/bin/qemu", "-M", machine, *more, "-accel", "tcg,tb-size=64",
             # QEMU 7.2 gets flags wrong after cmpxchg16b, by which later kernels fail
             "-cpu", "max,cx16=off", "-smp", "1", "-m", f"{memory >> 20}M", "-L", "/usr/share/qemu",
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
@@ -139,13 +132,11 @@ def make_template(home, place, memory):
     hidden = f"{place}/{os.urandom(16).hex()}"
     os.mkdir(hidden, 0o711)
     os.chmod(hidden, 0o711)
-    policy = os.memfd_create("policy")
-    os.write(policy, os.fsencode(f"bind-rw {hidden}/ram:/vm/ram\nallow-missing cgroup\n"))
-    os.lseek(policy, 0, os.SEEK_SET)
+    policy = memory_file("policy", os.fsencode(f"bind-rw {hidden}/ram:/vm/ram\nallow-missing cgroup\n"))
     kernel_words = KERNEL_WORDS + tsc_khz(home)
-    words = qemu_words(home, place, memory, [f"{place}/{tree}.erofs" for tree in trees], MAKE, kernel_words,
+    words = qemu_words(home, place, memory, [f"{place}/{tree}.erofs" for tree in trees], SHARED, kernel_words,
                        [f"--policy=/dev/fd/{policy}"])
-    template.make(hidden, memory, lambda: start_qemu(words, pass_fds=[policy]), READY)
+    template.make(hidden, memory, lambda: start_qemu(words, pass_fds=[policy]))
     os.close(policy)
     for name in template.FILES:
         os.rename(f"{hidden}/{name}", f"{place}/{name}")
@@ -210,18 +201,16 @@ class Guest:
 
     def start(self, place, files):
         """What start_qemu() returns; a clone is on its way then."""
-        how = CLONE if self.template else BOOT
+        ram = PRIVATE if self.template else OWN
         kernel_words = self.template["kernel_words"] if self.template else KERNEL_WORDS + tsc_khz(self.home)
         options = [f"--report={self.qemu_report}", *self.plan.for_qemu()]
-        words = qemu_words(self.home, place, self.plan.memory, files, how, kernel_words, options)
+        words = qemu_words(self.home, place, self.plan.memory, files, ram, kernel_words, options)
         return start_qemu(words, pass_fds=[self.qemu_report])
 
     def relay(self, text, port, console):
         """The process that reads what the guest says: (it, the socket between it and main)."""
         mine, its = socket.socketpair()
-        wanted = os.memfd_create("request")
-        os.write(wanted, text)
-        os.lseek(wanted, 0, os.SEEK_SET)
+        wanted = memory_file("request", text)
         fds = [port.fileno(), console.fileno(), wanted, self.report, its.fileno()]
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 16) for fd in fds]  # clear of 3 to 7
 
@@ -230,8 +219,8 @@ class Guest:
                 os.dup2(fd, 3 + number, inheritable=True)
 
         relay = subprocess.Popen([f"{self.home}/stepjail-vm-relay", self.plan.command,
-                                  "cloned" if self.template else "booted", str(BOOT_MS), str(self.plan.run_ms())], preexec_fn=place_fds, close_fds=False,
-                                 start_new_session=True, cwd="/")
+                                  "cloned" if self.template else "booted", str(BOOT_MS), str(self.plan.run_ms())],
+                                 preexec_fn=place_fds, close_fds=False, start_new_session=True, cwd="/")
         for fd in (*high, wanted):
             os.close(fd)
         for each in (its, port, console):
@@ -276,7 +265,7 @@ class Guest:
         except BaseException:
             shutil.rmtree(self.work, ignore_errors=True)
             raise
-        kept = qemu = None
+        kept = pidfd = None
         try:
             qemu, port, console, monitor = self.start(place, files)
             pidfd = os.pidfd_open(qemu.pid)
@@ -286,7 +275,7 @@ class Guest:
             relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
             status = self.wait(relay, told, asked)
         finally:
-            if qemu and not end(pidfd, True):
+            if pidfd and not end(pidfd, True):
                 end(pidfd, False)
             if kept:
                 os.close(kept)

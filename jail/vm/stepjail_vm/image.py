@@ -246,7 +246,8 @@ def source_key(home):
     found = hashlib.sha256()
     for path in sorted(glob.glob(f"{home}/rootfs/*.sha256.sum")):
         found.update(read(path))
-    for path in (QEMU, f"{home}/stepjail-vm-init", f"{home}/stepjail-vm-ram.so", *(program_path(home, name) for name in PROGRAMS)):
+    for path in (QEMU, f"{home}/stepjail-vm-init", f"{home}/stepjail-vm-ram.so",
+                 *(program_path(home, name) for name in PROGRAMS)):
         stat = os.stat(path)
         found.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     return found.hexdigest()

@@ -15,11 +15,13 @@ import hashlib
 import json
 import os
 import socket
+import struct
 import time
 
-from . import Failed
+from . import Failed, memory_file
 
 FILES = ("ram", "state")
+READY = struct.pack("<BBHIs", 0, 1, 0, 1, b"R")  # what a guest says that waits: see mux.h
 MAKE_S = 120
 IGNORE_SHARED = {"capabilities": [{"capability": "x-ignore-shared", "state": True}]}
 
@@ -41,6 +43,10 @@ def marks(place):
             for name in FILES for stat in [os.stat(f"{place}/{name}")]}
 
 
+def changed(place):
+    return Failed(f"the template in {place} was changed: run stepjail vm build")
+
+
 def find(place):
     """What is known of the template, or None where there is none. One that somebody has changed
     is refused: a guest would run what it says."""
@@ -48,7 +54,7 @@ def find(place):
         with open(f"{place}/template.json", encoding="utf-8") as file:
             known = json.load(file)
         if known["marks"] != marks(place):
-            raise Failed(f"the template in {place} was changed: run stepjail vm build")
+            raise changed(place)
         return known
     except (OSError, ValueError, KeyError) as error:
         if not os.path.exists(f"{place}/template.json"):
@@ -63,11 +69,9 @@ def wake(monitor, place, known):
     with open(f"{place}/state", "rb") as file:
         state = file.read()
     if hashlib.sha256(state).hexdigest() != known["sha256"]["state"]:
-        raise Failed(f"the template in {place} was changed: run stepjail vm build")
-    fd = os.memfd_create("state", os.MFD_CLOEXEC)
+        raise changed(place)
+    fd = memory_file("state", state)
     try:
-        os.write(fd, state)
-        os.lseek(fd, 0, os.SEEK_SET)
         monitor.sendall(order("qmp_capabilities") + order("migrate-set-capabilities", **IGNORE_SHARED))
         give(monitor, fd)
         monitor.sendall(order("migrate-incoming", uri="fd:state"))
@@ -110,11 +114,8 @@ class Monitor:
             time.sleep(0.01)
 
 
-def make(place, memory, start, ready):
-    """Boot a guest, and keep it where it waits.
-
-    start(): (its process, port, console, monitor); ready: what it says when it waits
-    """
+def make(place, memory, start):
+    """Boot a guest, and keep it where it waits. start(): (its process, port, console, monitor)"""
     for name in FILES:
         with open(f"{place}/{name}", "wb") as file:
             if name == "ram":
@@ -127,8 +128,8 @@ def make(place, memory, start, ready):
         asked = Monitor(monitor)
         asked.order("qmp_capabilities")
         heard = b""
-        while heard != ready:
-            piece = port.recv(len(ready) - len(heard))
+        while heard != READY:
+            piece = port.recv(len(READY) - len(heard))
             if not piece:
                 with contextlib.suppress(OSError):
                     console.settimeout(1)
