@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/confine/confine.h"
@@ -201,12 +200,11 @@ static int broker_fds(void)
  * for good is never let go. */
 static bool has_idle_fds(void)
 {
-	const struct timespec interval = { 0, 10000000 };
 	/* of the folder, . and ..; 0 to 2, and its socket */
 	const int idle = 2 + 4;
 
 	for (int i = 0; i < 3000 && broker_fds() != idle; i++)
-		(void)nanosleep(&interval, NULL);
+		(void)usleep(10000);
 	return broker_fds() == idle;
 }
 

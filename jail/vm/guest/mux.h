@@ -81,7 +81,7 @@ bool mux_sent(const struct mux *m);
  * @timeout_ms:	As of poll(2)
  *
  * Return: 0, what control() has returned, -EPROTO (the other end lies), or -EPIPE (it is
- * gone). After one that is negative the link is used no more, and what has come by it is
- * still passed on.
+ * gone, and all that it said was read). After one that is negative the link is used no
+ * more, and what has come by it is still passed on.
  */
 int mux_turn(struct mux *m, struct pollfd *others, size_t count, int timeout_ms);
