@@ -8,7 +8,7 @@ PYTHON_DIR = $(PREFIX)/lib/$(shell /usr/bin/python3 -c 'import sys; print("pytho
 
 # Debian packages: what the product needs to be built, and what the tests add to that
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev \
-	zlib1g-dev libbz2-dev liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev libedit-dev nettle-dev libcap-dev libnl-3-dev \
+	zlib1g-dev libbz2-dev liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libssl-dev libcjson-dev libedit-dev nettle-dev libcap-dev libnl-3-dev \
 	libnl-route-3-dev bison flex
 TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck groff bubblewrap busybox-static \
 	qemu-system-x86 erofs-utils cpio e2fsprogs lz4 procps util-linux crun runc apparmor xz-utils openssl mandoc zsh
@@ -29,7 +29,7 @@ MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@
 LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
-JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/% jail/vm/guest/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
+JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/% jail/vm/guest/% jail/egress/proxy/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 OCI_C := $(wildcard jail/oci/*.c)
@@ -148,6 +148,6 @@ help: ## list the targets
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
-include $(patsubst %,%/rules.mk,jail/deb jail/vm tests/cpython tests/interop tests/humaneval)
+include $(patsubst %,%/rules.mk,jail/deb jail/vm jail/egress tests/cpython tests/interop tests/humaneval)
 -include $(shell find $(B)/musl $(B)/graph $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
 .PHONY: phony all rootfs data demo test unit integration escape walls fault vm asan lint fmt bench picture picture-check install uninstall clean help

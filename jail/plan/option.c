@@ -56,22 +56,13 @@ static int check_hold(const char *value, struct err *e)
 	return 0;
 }
 
-static const char *const net_names[] = {
-	[NET_NONE] = "none", [NET_LOOPBACK] = "loopback", NULL
-};
-static const char *const net_namespace_names[] = {
-	[NET_LEASED] = "leased", [NET_FRESH] = "fresh", NULL
-};
+/* in the order of their enums */
+static const char *const net_names[] = { "none", "loopback", NULL };
+static const char *const net_namespace_names[] = { "leased", "fresh", NULL };
 static const char *const wall_names[] = { "kernel", "vm", NULL };
-static const char *const proc_names[] = {
-	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
-};
-static const char *const capture_names[] = {
-	[CAPTURE_NO] = "no", [CAPTURE_BOTH] = "both", [CAPTURE_STDERR] = "stderr", NULL
-};
-static const char *const answer_names[] = {
-	[ANSWER_NO] = "no", [ANSWER_YES] = "yes", NULL
-};
+static const char *const proc_names[] = { "pid", "none", NULL };
+static const char *const capture_names[] = { "no", "both", "stderr", NULL };
+static const char *const answer_names[] = { "no", "yes", NULL };
 
 /* an enum in the plan; as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
@@ -210,6 +201,14 @@ const struct option_row option_rows[] = {
 	{ "net-namespace", "leased|fresh",
 	  "run as root: in a network namespace that another jail has left clean, without sockets of IP, if neither --net nor --allow-syscall says more; or in a new one",
 	  CHOICE(net_namespace) },
+	{ "allow-host", "HOST:PORT",
+	  "let HTTP and HTTPS out to this host, through a proxy; *.NAME for all below NAME",
+	  LIST(host, plan_add_host) },
+	{ "secret-header", "HOST:NAME=FILE",
+	  "add a header with the line in FILE to requests for http://HOST/, which are sent over TLS: the jail never has it",
+	  LIST(header, plan_add_header) },
+	{ "egress-limit", "SIZE", "bytes to and from all hosts of --allow-host together",
+	  NUMBER(LIMIT_EGRESS_BYTES, VALUE_SIZE, 1, T, 256 * M, false) },
 	{ "proc", "pid|none", "/proc with process folders only, or no /proc",
 	  CHOICE(proc) },
 	{ "wall", "kernel|vm",

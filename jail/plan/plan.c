@@ -132,5 +132,7 @@ int plan_complete(struct plan *p, struct err *e)
 
 	int r = plan_complete_deterministic(p, e);
 
+	if (r == 0)
+		r = plan_complete_egress(p, e);
 	return r < 0 ? r : plan_check_calls(p, e);
 }

@@ -17,6 +17,9 @@
 #define PLAN_ENV_MAX 256
 #define PLAN_CALLS_MAX 32
 #define PLAN_IO_MAX 8
+#define PLAN_HOSTS_MAX 64
+#define PLAN_HEADERS_MAX 8
+#define PLAN_HEADER_NAME_MAX 127
 #define PLAN_KEEP_STATES_MAX 256 /* --keep-states */
 #define NO_LIMIT UINT64_MAX
 
@@ -39,6 +42,7 @@ enum limit {
 	LIMIT_INODES,
 	LIMIT_OUTPUT_BYTES,
 	LIMIT_OUT_BYTES,
+	LIMIT_EGRESS_BYTES,
 	LIMIT_SEED,
 	LIMIT_VM_BYTES,
 	LIMIT_TOTAL_MEMORY_BYTES, /* of all jails together */
@@ -133,6 +137,10 @@ struct plan {
 	size_t call_count;
 	const char *env[PLAN_ENV_MAX + 1]; /* "KEY=value", NULL at the end */
 	size_t env_count;
+	const char *host[PLAN_HOSTS_MAX]; /* HOST:PORT of --allow-host */
+	size_t host_count;
+	const char *header[PLAN_HEADERS_MAX]; /* HOST:NAME=FILE of --secret-header */
+	size_t header_count;
 	const char *serve_option; /* on the command line, NULL for none */
 	bool session;             /* the program is an interpreter that serves steps */
 	char *const *argv;        /* the program, NULL at the end; NULL for none */
@@ -186,6 +194,25 @@ int plan_add_call(struct plan *p, const char *spec, struct err *e);
  * plan_check_calls() - Refuse a plan that allows a call which its own --lock-code refuses
  */
 int plan_check_calls(const struct plan *p, struct err *e);
+
+/**
+ * plan_add_host() - Allow one HOST:PORT, see jail/egress/place/place.h; in jail/egress/
+ * @spec:	Kept, not copied
+ *
+ * Return: 0, -EINVAL, or -E2BIG
+ */
+int plan_add_host(struct plan *p, const char *spec, struct err *e);
+
+/** plan_add_header() - The same of one HOST:NAME=FILE, a secret for HOST:443 */
+int plan_add_header(struct plan *p, const char *spec, struct err *e);
+
+/**
+ * plan_complete_egress() - A part of plan_complete(): loopback, and variables that name
+ * the proxy, where a host is allowed
+ *
+ * Return: 0, -EINVAL (a secret for a host that is not allowed), or -E2BIG
+ */
+int plan_complete_egress(struct plan *p, struct err *e);
 
 /**
  * timestamp_parse() - Read a time in UTC

@@ -83,7 +83,7 @@ static int run_confine(struct run *run, struct err *e)
 	static struct confinement told;
 	const struct jail *j = &run->up.jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
-	int keep[14 + CGROUP_HELD] = {
+	int keep[15 + CGROUP_HELD] = {
 		run->report,
 		run->hold[0],
 		run->hold[1],
@@ -98,6 +98,7 @@ static int run_confine(struct run *run, struct err *e)
 		out[1].outside,
 		run->up.gate.listener,
 		run->copier,
+		run->egress.socket,
 	};
 	struct confine c = {
 		.keep = keep,
@@ -111,7 +112,7 @@ static int run_confine(struct run *run, struct err *e)
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 
-	memcpy(keep + 14, j->cgroup.held, sizeof(j->cgroup.held));
+	memcpy(keep + 15, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
 	/* of these nothing is used any more */
@@ -122,6 +123,21 @@ static int run_confine(struct run *run, struct err *e)
 	r = confine_self(&c, &told, e);
 	run->outcome.watcher = &told;
 	return r;
+}
+
+/* the proxy is there, and confined, before the program is */
+static int start_egress(struct run *run, struct err *e)
+{
+	struct egress *g = &run->egress;
+	int r = egress_start(&run->up.jail, g, e);
+
+	if (r < 0 || g->socket < 0)
+		return r;
+	run->outcome.egress = egress_map(g->log);
+	if (!run->outcome.egress)
+		return err_set(e, errno, "--allow-host: map the log");
+	io_close_fd(&g->log);
+	return egress_hear(g->socket, STARTUP_MS, e);
 }
 
 /* no byte of the program's is read before the launcher has become a watcher */
@@ -141,11 +157,14 @@ static int run_jail(struct run *run, const struct plan *p, int out, struct keepe
 			    : copier_start(&run->up.jail, run->up.tmpfs.work, out,
 					   &run->copier, e);
 		if (r == 0)
+			r = start_egress(run, e);
+		if (r == 0)
 			r = run_confine(run, e);
 		if (r == 0)
 			r = run_loop_run(run, e);
 	}
 	launch_wait(&run->up.jail);
+	egress_collect(&run->egress.socket);
 	o->copied = r == 0 && run->copier >= 0 && o->killed != VERDICT_CANCELLED;
 	if (o->copied)
 		copier_collect(&run->copier, run->signals, p, &o->out);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "jail/egress/start.h"
 #include "jail/watch/outcome.h"
 #include "jail/watch/startup.h"
 
@@ -19,6 +20,7 @@ struct run {
 	int hold[2];           /* --hold: the fds IN and OUT, or -1 */
 	int keeper;            /* the keeper's socket, not owned; -1: not listened to */
 	int copier;            /* its socket, or -1 */
+	struct egress egress;  /* the proxy of --allow-host */
 	uint64_t asked_ms;     /* when the keeper was asked for a sample; 0: it was not */
 	bool blind;            /* the last sample failed */
 	uint64_t start_ms;     /* of the program */
@@ -35,7 +37,7 @@ struct run {
 		.up = STARTUP_NONE,                                                      \
 		.outcome = { .refused = { .fd = -1 }, .capture = CAPTURE_NONE },         \
 		.signals = -1, .report = -1, .hold = { -1, -1 }, .keeper = -1,           \
-		.copier = -1                                                             \
+		.copier = -1, .egress = EGRESS_NONE                                      \
 	}
 
 /**

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "jail/egress/log.h"
 #include "jail/plan/call.h"
 #include "jail/plan/option_row.h"
 #include "jail/watch/run.h"
@@ -112,6 +113,7 @@ void run_tell(const struct outcome *o, const struct judgement *j, const struct p
 		tell_disk(o, p, j->signal);
 	if (o->copied)
 		tell_copied(&o->out, p->out);
+	egress_tell(o->egress);
 	if (p->learn == ANSWER_NO)
 		tell_violations(&o->refused, j->verdict == VERDICT_VIOLATION,
 				p->lock_code == LOCK_YES);

@@ -74,6 +74,9 @@ EVENTS = {
 }
 
 # of `stepjail run --report`
+EGRESS = {"hosts": [{"host": "str", "port": "int", "allowed": "bool", "times": "int", "sent": "int",
+                     "received": "int", "why": "str|null"}],
+          "more": "int", "whole": "bool", "proxy": {"landlock_abi": "int"}}
 COPIED = {"files": "int", "folders": "int", "bytes": "int", "error": "str|null",
           "left_out": {"link": "int", "special": "int", "hidden": "int", "name": "int", "deep": "int",
                        "limit": "int", "closed": "int", "unwritten": "int"}}
@@ -82,7 +85,7 @@ REPORT = {"stepjail": "str", "verdict": "str", **ENDED, "status": "int", "error"
           "cpu_user_ms": "int|null", "cpu_system_ms": "int|null", "cpu_throttled_ms": "int|null",
           "memory_peak_bytes": "int|null", "oom_kills": "int|null", "pids_peak": "int|null",
           "pids_refused": "int|null", "strays": "int|null", "full": (["str"], "null"),
-          "output": ANY, "out": (COPIED, "null"), "not_enforced": ["str"], "shut": ["str"], "cgroup_limits": ANY,
+          "output": ANY, "out": (COPIED, "null"), "egress": (EGRESS, "null"), "not_enforced": ["str"], "shut": ["str"], "cgroup_limits": ANY,
           "posture": ANY, "watcher": ANY, "host_uid": "int|null"}
 
 

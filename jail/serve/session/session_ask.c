@@ -53,11 +53,12 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 
 	if (!of)
 		return err_say(e, ESRCH, "the state has ended");
+	if (memory_wait(step, h, payload, fds, count))
+		return 0;
 	if (!memory_allows(step->session, of))
-		return memory_wait(step, h, payload, fds, count)
-			       ? 0
-			       : err_say(e, EDQUOT,
-					 "--memory has no room for another process: ROLLBACK to a smaller state, or DROP branches");
+		return err_say(
+			e, EDQUOT,
+			"--memory has no room for another process: ROLLBACK to a smaller state, or DROP branches");
 	r = event_loop_listen(&of->session->serve->loop, &step->state->channel, EPOLLIN);
 	if (r < 0)
 		return err_set(e, -r, "serve: epoll_ctl");

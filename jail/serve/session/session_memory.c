@@ -9,8 +9,8 @@
  *   fork itself is the state's: if memory runs out then, and no other step runs, a state
  *   is killed. So no state is asked to fork where its leaf has no room for that. A step
  *   that is refused so would have been killed for memory at its first lines. Where states
- *   are just ending, the request waits for what they give back, 100 ms at the most, and
- *   the loop goes on.
+ *   are just ending, the request waits for all that they give back, 100 ms at the most, and
+ *   the loop goes on: the step behind a ROLLBACK has the memory that it freed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,17 +40,25 @@ static uint64_t page_tables(const struct state *of)
 	return procfs_status(of->host, "VmPTE:") * 1024;
 }
 
-bool memory_allows(const struct session *s, const struct state *of)
+/* What the leaf uses, once that is more than three quarters of --memory; else 0 */
+static uint64_t used_bytes(const struct session *s)
 {
 	const uint64_t *limit = s->serve->plan->limit;
 	uint64_t near = limit[LIMIT_MEMORY_BYTES] / 4 * 3, bytes;
 
 	/* where the jail may swap, nobody knows how much memory there is */
 	if (!s->limited || limit[LIMIT_SWAP_BYTES] > 0)
-		return true;
+		return 0;
 	bytes = cgroup_memory(&s->cgroup, near);
-	return bytes <= near ||
-	       bytes + FORK_BYTES + page_tables(of) <= limit[LIMIT_MEMORY_BYTES];
+	return bytes <= near ? 0 : bytes;
+}
+
+bool memory_allows(const struct session *s, const struct state *of)
+{
+	uint64_t bytes = used_bytes(s);
+
+	return bytes == 0 || bytes + FORK_BYTES + page_tables(of) <=
+				     s->serve->plan->limit[LIMIT_MEMORY_BYTES];
 }
 
 /* Will memory be given back soon? States that a ROLLBACK has just ended may not have done
@@ -86,7 +94,7 @@ static void ring_again(struct bell *b)
 	struct err e;
 	int r;
 
-	if (of && now_ms < a->until_ms && is_coming(s) && !memory_allows(s, of)) {
+	if (of && now_ms < a->until_ms && is_coming(s) && used_bytes(s) > 0) {
 		event_loop_set(&s->serve->loop, b, now_ms + AGAIN_MS);
 		return;
 	}
@@ -102,7 +110,7 @@ bool memory_wait(struct step *step, const struct wire_header *h, const void *pay
 	struct session *s = step->session;
 	struct asking *a = NULL;
 
-	if (!step->asking && is_coming(s))
+	if (!step->asking && is_coming(s) && used_bytes(s) > 0)
 		a = calloc(1, sizeof(*a) + h->length);
 	if (!a)
 		return false;

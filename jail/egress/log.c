@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log.c - what a jail asked of its proxy, for reports: see log.h
+ */
+#include <string.h>
+
+#include "jail/base/json.h"
+#include "jail/egress/log.h"
+
+const struct egress_words egress_words[EGRESS_ENDS] = {
+	[EGRESS_OPEN] = { "its process ended before it did", true },
+	[EGRESS_DONE] = { NULL, true },
+	[EGRESS_UNASKED] = { "nothing was asked within 10 s", false },
+	[EGRESS_INVALID] = { "it is no request that a proxy takes", false },
+	[EGRESS_UNLISTED] = { "no --allow-host names it", false },
+	[EGRESS_PRIVATE] = { "its addresses are private, of this host or reserved: only --allow-host with the address itself allows one",
+			     false },
+	[EGRESS_NAMELESS] = { "its name cannot be looked up", true },
+	[EGRESS_UNREACHED] = { "it cannot be reached", true },
+	[EGRESS_OTHER_NAME] = { "a tunnel carries TLS for the host that it was asked for, and nothing else",
+				false },
+	[EGRESS_UNTRUSTED] = { "TLS failed: its certificate is not of a known authority, or for another name",
+			       true },
+	[EGRESS_LIMIT] = { "--egress-limit has no bytes left", true },
+	[EGRESS_SILENT] = { "it was silent for 60 s, or took more than 10 min", true },
+	[EGRESS_CUT] = { "it was broken off", true },
+};
+
+static struct egress_row take(const struct egress_log *log, uint32_t i)
+{
+	struct egress_row row = log->row[i];
+
+	row.host[sizeof(row.host) - 1] = '\0';
+	if (row.end >= EGRESS_ENDS)
+		row.end = EGRESS_OPEN;
+	return row;
+}
+
+static uint32_t count(const struct egress_log *log)
+{
+	uint32_t rows = log->rows;
+
+	return rows < EGRESS_ROWS ? rows : EGRESS_ROWS;
+}
+
+void egress_print(const char *words, const struct egress_log *log,
+		  struct egress_log *seen, FILE *out)
+{
+	const char *comma = "";
+	uint32_t rows = log ? count(log) : 0;
+
+	(void)fprintf(out, "%s%s", words, log ? "" : "null");
+	if (!log)
+		return;
+	(void)fputs("{\"hosts\":[", out);
+	for (uint32_t i = 0; i < rows; i++) {
+		struct egress_row row = take(log, i);
+		const struct egress_row before =
+			seen ? seen->row[i] : (struct egress_row){ 0 };
+
+		if (seen)
+			seen->row[i] = row;
+		if (row.times == before.times)
+			continue;
+		(void)fprintf(out, "%s{\"host\":", comma);
+		json_after("", row.host, out);
+		(void)fprintf(out,
+			      ",\"port\":%u,\"allowed\":%s,\"times\":%u,\"sent\":%" PRIu64
+			      ",\"received\":%" PRIu64,
+			      row.port, egress_words[row.end].allowed ? "true" : "false",
+			      row.times - before.times, row.sent - before.sent,
+			      row.received - before.received);
+		json_after(",\"why\":", egress_words[row.end].why, out);
+		comma = "},";
+	}
+	(void)fprintf(out,
+		      "%s],\"more\":%u,\"whole\":%s,\"proxy\":{\"landlock_abi\":%u}}",
+		      *comma ? "}" : "", log->more - (seen ? seen->more : 0),
+		      log->whole == 1 ? "true" : "false", log->landlock_abi);
+	if (seen)
+		seen->more = log->more;
+}
+
+void egress_tell(const struct egress_log *log)
+{
+	uint32_t rows = log ? count(log) : 0;
+
+	for (uint32_t i = 0; i < rows; i++) {
+		struct egress_row row = take(log, i);
+		const char *why = egress_words[row.end].why;
+
+		for (char *at = row.host; *at; at++)
+			*at = *at < ' ' || *at > '~' ? '?' : *at;
+		if (why)
+			(void)fprintf(stderr,
+				      "stepjail: egress: %.260s:%u, %u time%s: %s\n",
+				      row.host[0] ? row.host : "?", row.port, row.times,
+				      row.times == 1 ? "" : "s", why);
+	}
+}

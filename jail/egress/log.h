@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log.h - what a jail asked of its proxy, in memory that both sides map
+ *
+ * The proxy's main process alone writes it, and the watcher reads it whenever it reports.
+ * It is sealed to its size. A proxy that somebody has taken over can write anything here:
+ * so every number is clamped, and every text is taken for any bytes.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "jail/egress/place/place.h"
+
+#define EGRESS_ROWS 32
+#define EGRESS_AT_ONCE 32 /* connections */
+#define EGRESS_HEAD_MS 10000
+#define EGRESS_IDLE_MS 60000
+#define EGRESS_TOTAL_MS 600000
+
+enum egress_end {
+	EGRESS_OPEN,    /* it has not ended, or its process did not say */
+	EGRESS_DONE,    /* nothing went wrong */
+	EGRESS_UNASKED, /* nothing was asked */
+	EGRESS_INVALID, /* not a request that a proxy takes */
+	EGRESS_UNLISTED,
+	EGRESS_PRIVATE, /* the name's addresses are none of the internet's */
+	EGRESS_NAMELESS,
+	EGRESS_UNREACHED,
+	EGRESS_OTHER_NAME, /* of TLS, in a tunnel */
+	EGRESS_UNTRUSTED,  /* certificate, or TLS as such */
+	EGRESS_LIMIT,
+	EGRESS_SILENT,
+	EGRESS_CUT, /* one side, or the run's end, broke it off */
+	EGRESS_ENDS,
+};
+
+struct egress_row {
+	char host[PLACE_HOST_MAX]; /* empty: no host could be read */
+	uint32_t port;
+	uint32_t end; /* enum egress_end */
+	uint32_t times;
+	uint32_t unused;
+	uint64_t sent, received; /* bytes, from the jail and to it */
+};
+
+struct egress_log {
+	uint32_t landlock_abi; /* of the proxy's own walls */
+	uint32_t whole;        /* 1: the proxy ended in order, and all is here */
+	uint32_t rows;
+	uint32_t more; /* connections for which there was no row */
+	struct egress_row row[EGRESS_ROWS];
+};
+
+/* words of a report for enum egress_end, and whether the rules let it through */
+struct egress_words {
+	const char *why; /* NULL: nothing is to be said */
+	bool allowed;
+};
+
+extern const struct egress_words egress_words[EGRESS_ENDS];
+
+/**
+ * egress_print() - Write @words, and a JSON object of the log, or null where there is none
+ * @seen:	A copy of the log as it was, what is in it is left out; or NULL. Brought
+ *		up to date
+ */
+void egress_print(const char *words, const struct egress_log *log,
+		  struct egress_log *seen, FILE *out);
+
+/** egress_tell() - Say on stderr what was refused, a line for each host */
+void egress_tell(const struct egress_log *log);

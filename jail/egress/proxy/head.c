@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * head.c - the head of a request: see head.h
+ *
+ * What two parsers could read in two ways is refused: a lone CR or LF, a NUL, blanks before
+ * a colon, folded lines, two lengths, a chunked body, a Host that is not the target's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jail/egress/proxy/head.h"
+
+#define METHOD_MAX 24
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ-"
+#define LENGTH_DIGITS 15
+
+/* not sent on: it is for this hop alone, or made anew */
+static const char *const own[] = {
+	"Host",
+	"Connection",
+	"Keep-Alive",
+	"Proxy-Authorization",
+	"Proxy-Connection",
+	"Transfer-Encoding",
+	"TE",
+	"Trailer",
+	"Upgrade",
+};
+
+static int invalid(struct connection *c, const char *text)
+{
+	return refuse(c, EGRESS_INVALID, 400, "%s", text);
+}
+
+/* Where the head ends: behind an empty line. Return: 1, 0 (not there yet), or -1 */
+static int find_end(struct connection *c, struct head *h)
+{
+	for (size_t i = 0; i < h->have; i++) {
+		unsigned char at = (unsigned char)h->bytes[i];
+		bool cr = i > 0 && h->bytes[i - 1] == '\r';
+
+		if (cr != (at == '\n'))
+			return invalid(
+				c, "a line ends with CR and LF, and has neither before");
+		if (at == '\n' && i >= 3 && h->bytes[i - 2] == '\n') {
+			h->length = i + 1;
+			return 1;
+		}
+		if ((at < ' ' && at != '\r' && at != '\n' && at != '\t') || at == 0x7f)
+			return invalid(c, "the head has a control byte");
+	}
+	return h->have < HEAD_MAX ? 0
+				  : refuse(c, EGRESS_INVALID, 431,
+					   "the head is longer than %d bytes", HEAD_MAX);
+}
+
+/* The next line as a string, without its CR and LF */
+static char *next_line(char **at)
+{
+	char *line = *at, *end = strstr(line, "\r\n");
+
+	*end = '\0';
+	*at = end + 2;
+	return line;
+}
+
+/* @port: to be used where the text has none */
+static int read_place(struct connection *c, const char *text, size_t length,
+		      const char *port, struct place *to)
+{
+	char whole[PLACE_HOST_MAX + 16];
+	const char *colon = memrchr(text, ':', length),
+		   *bracket = memrchr(text, ']', length);
+	bool has_port = colon && (!bracket || colon > bracket);
+	struct err e;
+
+	if ((size_t)snprintf(whole, sizeof(whole), "%.*s%s", (int)length, text,
+			     has_port ? "" : port) >= sizeof(whole))
+		return invalid(c, "the host's name is too long");
+	return place_read(whole, false, to, &e) < 0 ? invalid(c, e.text) : 0;
+}
+
+/* http://host:port/path?query */
+static int read_url(struct connection *c, struct head *h, char *url)
+{
+	size_t length;
+
+	if (strncasecmp(url, "http://", 7) != 0)
+		return invalid(
+			c,
+			"a proxy takes http://HOST/ and CONNECT; https:// needs CONNECT");
+	url += 7;
+	length = strcspn(url, "/?");
+	if (read_place(c, url, length, ":80", &h->to) < 0)
+		return -1;
+	url += length;
+	/* in place of the host's last byte, which has been read */
+	if (*url != '/')
+		*--url = '/';
+	for (const char *at = h->target = url; *at; at++)
+		if (*at <= ' ' || *at > '~' || *at == '#')
+			return invalid(c, "the URL has a byte that must be encoded");
+	return 0;
+}
+
+static int read_request(struct connection *c, struct head *h, char *line)
+{
+	char *target = strchr(line, ' ');
+	char *version = target ? strchr(target + 1, ' ') : NULL;
+
+	if (!version || (strcmp(version, " HTTP/1.1") && strcmp(version, " HTTP/1.0")))
+		return invalid(c, "this is no HTTP/1.1 request");
+	*target++ = *version++ = '\0';
+	h->method = line;
+	h->version = version;
+	if (!*line || strlen(line) > METHOD_MAX || line[strspn(line, UPPER)])
+		return invalid(c, "the method is none");
+	return strcmp(line, "CONNECT") == 0
+		       ? read_place(c, target, strlen(target), "", &h->to)
+		       : read_url(c, h, target);
+}
+
+static int take_field(struct connection *c, struct head *h, struct field *f)
+{
+	size_t digits = strspn(f->value, "0123456789");
+	struct place host;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		f->dropped = f->dropped || strcasecmp(own[i], f->name) == 0;
+	if (strcasecmp(f->name, "Transfer-Encoding") == 0)
+		return refuse(
+			c, EGRESS_INVALID, 411,
+			"a body has a Content-Length here, and no Transfer-Encoding");
+	if (strcasecmp(f->name, "Content-Length") == 0) {
+		if (h->has_length || !digits || digits > LENGTH_DIGITS ||
+		    f->value[digits])
+			return invalid(c, "Content-Length is one number, given once");
+		h->has_length = true;
+		h->body_bytes = strtoull(f->value, NULL, 10);
+	}
+	if (strcasecmp(f->name, "Host") != 0)
+		return 0;
+	if (read_place(c, f->value, strlen(f->value), ":80", &host) < 0)
+		return -1;
+	return strcmp(host.host, h->to.host) == 0
+		       ? 0
+		       : invalid(c, "Host is not the host of the request's target");
+}
+
+static int read_field(struct connection *c, struct head *h, char *line)
+{
+	size_t name = strspn(line, PLACE_TOKEN);
+	char *value = line + name + 1, *end;
+
+	if (h->fields == HEAD_FIELDS)
+		return refuse(c, EGRESS_INVALID, 431, "there are more than %d fields",
+			      HEAD_FIELDS);
+	if (name == 0 || line[name] != ':')
+		return invalid(c, "a field is NAME: VALUE, on one line");
+	line[name] = '\0';
+	value += strspn(value, " \t");
+	for (end = value + strlen(value); end > value && strchr(" \t", end[-1]);)
+		*--end = '\0';
+	h->field[h->fields] = (struct field){ line, value, false };
+	return take_field(c, h, &h->field[h->fields++]);
+}
+
+/* Connection also names fields that are for this hop alone */
+static void drop_named(struct head *h, const char *at)
+{
+	while (*(at += strspn(at, ", \t"))) {
+		size_t length = strcspn(at, ", \t");
+
+		for (size_t i = 0; i < h->fields; i++)
+			if (strlen(h->field[i].name) == length &&
+			    strncasecmp(h->field[i].name, at, length) == 0)
+				h->field[i].dropped = true;
+		at += length;
+	}
+}
+
+int head_parse(struct connection *c, struct head *h)
+{
+	char *at = h->bytes;
+	int r = find_end(c, h);
+
+	if (r <= 0)
+		return r;
+	r = read_request(c, h, next_line(&at));
+	while (r == 0 && at < h->bytes + h->length - 2)
+		r = read_field(c, h, next_line(&at));
+	for (size_t i = 0; i < h->fields; i++)
+		if (strcasecmp(h->field[i].name, "Connection") == 0)
+			drop_named(h, h->field[i].value);
+	return r < 0 ? -1 : 1;
+}

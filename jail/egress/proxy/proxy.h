@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proxy.h - stepjail-egress: a jail's one way out, in a process that may do nothing else
+ *
+ * One process accepts connections and reads none of their bytes (main.c). It forks one for
+ * each, which serves one request and ends (serve.c):
+ *
+ *	head.c		read a request as strictly as can be; what is odd is refused
+ *	reach.c		compare with the rules, look the name up once, judge the addresses,
+ *			connect to one of them
+ *	tls.c		http://HOST/ over TLS, by libcurl; the name in a ClientHello
+ *	relay.c		CONNECT: bytes pass, once TLS has named that host. Any other
+ *			request: its head is written anew, and its response passes as it is
+ *
+ * One request a connection, with one length: two parsers cannot disagree on where the next
+ * request begins.
+ */
+#pragma once
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "jail/egress/log.h"
+
+#define SECRETS_MAX 8
+#define SECRET_BYTES 4096
+
+/* of --secret-header HOST:NAME=FILE */
+struct secret {
+	char host[PLACE_HOST_MAX], name[128], value[SECRET_BYTES];
+};
+
+/* what all processes share */
+struct shared {
+	_Atomic uint64_t bytes;                /* in both directions */
+	struct egress_row row[EGRESS_AT_ONCE]; /* of each connection */
+};
+
+struct proxy {
+	int control, listener; /* end of file on control: the run has ended */
+	uint64_t limit_bytes;
+	struct place *rule;
+	struct secret *secret;
+	size_t rules, secrets;
+	struct shared *shared;
+};
+
+/* a connection, in its own process */
+struct connection {
+	const struct proxy *proxy;
+	struct egress_row *row;
+	int client, server; /* server: -1 before it is connected */
+	void *tls;          /* libcurl's handle for the server, or NULL */
+	uint64_t until_ms;  /* CLOCK_MONOTONIC, of all of it */
+	/* what kept it from being served: an HTTP status and its words */
+	int status;
+	char words[400];
+};
+
+/** serve() - Serve a connection; what became of it is in its row */
+void serve(struct connection *c);
+
+/** refuse() - Note why it is not served, for the row and for the jail; Return: -1 */
+int refuse(struct connection *c, enum egress_end end, int status, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/**
+ * spend() - Count bytes of a connection, in one of its row's numbers
+ *
+ * Return: false: --egress-limit has no more of them, which is noted
+ */
+bool spend(struct connection *c, uint64_t *of, size_t bytes);
+
+/**
+ * wait_for() - Wait for poll(2)'s events of client or server; 0: that one is passed over
+ *
+ * Return: 1; 0: time is up; -1: the run, or the time of the connection, has ended; both are
+ * noted
+ */
+int wait_for(struct connection *c, short client, short server, int wait_ms);
+
+/**
+ * reach() - Connect to a place, if its addresses allow it
+ *
+ * Return: 0, c->server is connected; or -1
+ */
+int reach(struct connection *c, const struct place *to);
+
+/** is_listed() - Does a rule name it? */
+bool is_listed(const struct proxy *p, const struct place *to);
+
+struct sockaddr;
+
+/** address_is_public() - Is this address of the internet, for anybody to be reached? */
+bool address_is_public(const struct sockaddr *at);
+
+/** tls_open() - Speak TLS with the server, whose name must be the place's; 0, or -1 */
+int tls_open(struct connection *c, const struct place *to);
+
+/** tls_receive(), tls_send() - As recv(2) and send(2) that do not wait, over TLS */
+ssize_t tls_receive(struct connection *c, void *bytes, size_t length);
+ssize_t tls_send(struct connection *c, const void *bytes, size_t length);
+
+/**
+ * tls_name() - Find the server's name in the beginning of a TLS connection, RFC 6066 3
+ * @name:	Gets it in lower case, empty where there is none
+ *
+ * Return: 1; 0: more bytes are needed; -1: this is no ClientHello
+ */
+int tls_name(const unsigned char *bytes, size_t length, char name[PLACE_HOST_MAX]);
+
+struct head;
+
+/** relay_tunnel() - CONNECT */
+void relay_tunnel(struct connection *c, const struct head *h);
+
+/** relay_request() - Any other request */
+void relay_request(struct connection *c, const struct head *h);
+
+/** confine() - Give up everything but the network; 0 (@abi: Landlock's), or -errno */
+int confine(uint32_t *abi, struct err *e);

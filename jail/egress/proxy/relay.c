@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relay.c - bytes between a jail and a host: see proxy.h
+ */
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "jail/egress/proxy/head.h"
+
+#define FLOW_BYTES 131072 /* a head with secrets, and what came behind it */
+
+/* one direction */
+struct flow {
+	bool up;         /* from the jail */
+	bool ends;       /* its end is passed on */
+	uint64_t left;   /* bytes that may still be read */
+	size_t at, have; /* what waits to be sent */
+	unsigned char bytes[FLOW_BYTES];
+};
+
+static struct flow up = { .up = true }, down;
+
+static ssize_t take(struct connection *c, bool from_client, void *bytes, size_t length)
+{
+	if (!from_client && c->tls)
+		return tls_receive(c, bytes, length);
+	return recv(from_client ? c->client : c->server, bytes, length, MSG_DONTWAIT);
+}
+
+static ssize_t give(struct connection *c, bool to_client, const void *bytes,
+		    size_t length)
+{
+	if (!to_client && c->tls)
+		return tls_send(c, bytes, length);
+	return send(to_client ? c->client : c->server, bytes, length,
+		    MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int cut(struct connection *c)
+{
+	c->row->end = EGRESS_CUT;
+	return -1;
+}
+
+/* Return: whether anything moved; -1: the connection is over */
+static int move(struct connection *c, struct flow *f)
+{
+	ssize_t n;
+
+	if (f->have == 0 && f->left) {
+		n = take(c, f->up, f->bytes, f->left < FLOW_BYTES ? f->left : FLOW_BYTES);
+		if (n < 0)
+			return errno == EAGAIN ? 0 : cut(c);
+		f->at = 0;
+		f->have = (size_t)n;
+		f->left = n ? f->left - (uint64_t)n : 0;
+		if (n == 0 && f->ends)
+			(void)shutdown(f->up ? c->server : c->client, SHUT_WR);
+	}
+	if (f->have == 0)
+		return 0;
+	n = give(c, !f->up, f->bytes + f->at, f->have);
+	if (n < 0)
+		return errno == EAGAIN ? 0 : cut(c);
+	f->at += (size_t)n;
+	f->have -= (size_t)n;
+	return spend(c, f->up ? &c->row->sent : &c->row->received, (size_t)n) ? 1 : -1;
+}
+
+static bool is_over(const struct flow *f)
+{
+	return !f->left && !f->have;
+}
+
+static short events(const struct flow *in, const struct flow *out)
+{
+	return (short)((in->left && !in->have ? POLLIN : 0) | (out->have ? POLLOUT : 0));
+}
+
+/* Until both directions are over; or that from the host, where the other's end is not
+ * passed on. */
+static void relay(struct connection *c)
+{
+	while (!is_over(&down) || (up.ends && !is_over(&up))) {
+		int a = move(c, &up), b = a < 0 ? a : move(c, &down);
+
+		if (b < 0)
+			return;
+		if (a == 0 && b == 0 && (!is_over(&down) || !is_over(&up)) &&
+		    wait_for(c, events(&up, &down), events(&down, &up), EGRESS_IDLE_MS) <=
+			    0)
+			return;
+	}
+	c->row->end = EGRESS_DONE;
+}
+
+static void put(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void put(const char *fmt, ...)
+{
+	va_list args;
+
+	/* FLOW_BYTES are more than a head and all secrets have */
+	va_start(args, fmt);
+	up.have += (size_t)vsnprintf((char *)up.bytes + up.have, FLOW_BYTES - up.have,
+				     fmt, args);
+	va_end(args);
+}
+
+/* The jail's own field of a secret's name is not sent. */
+static bool is_secret(const struct connection *c, const struct head *h, const char *name)
+{
+	const struct secret *s = c->proxy->secret;
+
+	for (size_t i = 0; c->tls && i < c->proxy->secrets; i++, s++)
+		if (strcmp(s->host, h->to.host) == 0 && strcasecmp(s->name, name) == 0)
+			return true;
+	return false;
+}
+
+void relay_request(struct connection *c, const struct head *h)
+{
+	const struct secret *s = c->proxy->secret;
+	const char *bracket = strchr(h->to.host, ':') ? "[" : "";
+	size_t rest = h->have - h->length;
+
+	down.left = UINT64_MAX;
+	put("%s %s %s\r\nHost: %s%s%s", h->method, h->target, h->version, bracket,
+	    h->to.host, *bracket ? "]" : "");
+	if (h->to.port != (c->tls ? 443 : 80))
+		put(":%u", h->to.port);
+	for (size_t i = 0; i < h->fields; i++)
+		if (!h->field[i].dropped && !is_secret(c, h, h->field[i].name))
+			put("\r\n%s: %s", h->field[i].name, h->field[i].value);
+	for (size_t i = 0; c->tls && i < c->proxy->secrets; i++, s++)
+		if (strcmp(s->host, h->to.host) == 0)
+			put("\r\n%s: %s", s->name, s->value);
+	put("\r\nConnection: close\r\n\r\n");
+	rest = rest < h->body_bytes ? rest : (size_t)h->body_bytes;
+	memcpy(up.bytes + up.have, h->bytes + h->length, rest);
+	up.have += rest;
+	up.left = h->body_bytes - rest;
+	relay(c);
+}
+
+/* Read the ClientHello, as far as it takes to know the name. */
+static int check_hello(struct connection *c, const struct head *h)
+{
+	char name[PLACE_HOST_MAX];
+	int r;
+
+	while ((r = tls_name(up.bytes, up.have, name)) == 0) {
+		ssize_t n = wait_for(c, POLLIN, 0, EGRESS_HEAD_MS);
+
+		if (n > 0)
+			n = recv(c->client, up.bytes + up.have, FLOW_BYTES - up.have,
+				 MSG_DONTWAIT);
+		if (n <= 0)
+			return -1;
+		up.have += (size_t)n;
+	}
+	/* an address has no name, and its client may say none */
+	if (r > 0 && (strcmp(name, h->to.host) == 0 || (h->to.literal && !name[0])))
+		return 0;
+	c->row->end = EGRESS_OTHER_NAME;
+	return -1;
+}
+
+void relay_tunnel(struct connection *c, const struct head *h)
+{
+	static const char reply[] = "%s 200 Connection established\r\n\r\n";
+
+	down.have = (size_t)snprintf((char *)down.bytes, FLOW_BYTES, reply, h->version);
+	down.left = up.left = UINT64_MAX;
+	down.ends = up.ends = true;
+	if (move(c, &down) < 0)
+		return;
+	up.have = h->have - h->length;
+	memcpy(up.bytes, h->bytes + h->length, up.have);
+	if (check_hello(c, h) == 0)
+		relay(c);
+}

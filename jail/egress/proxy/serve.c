@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve.c - one connection, in a process of its own: see proxy.h
+ */
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "init/io.h"
+#include "jail/base/clock.h"
+#include "jail/egress/proxy/head.h"
+
+#define LINGER_MS 2000
+#define HTTPS 443
+#define HTTP 80
+
+int refuse(struct connection *c, enum egress_end end, int status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(c->words, sizeof(c->words), fmt, args);
+	va_end(args);
+	c->row->end = end;
+	c->status = status;
+	return -1;
+}
+
+bool spend(struct connection *c, uint64_t *of, size_t bytes)
+{
+	*of += bytes;
+	if (atomic_fetch_add(&c->proxy->shared->bytes, bytes) + bytes <=
+	    c->proxy->limit_bytes)
+		return true;
+	c->row->end = EGRESS_LIMIT;
+	return false;
+}
+
+int wait_for(struct connection *c, short client, short server, int wait_ms)
+{
+	struct pollfd fds[] = {
+		{ c->client, client, 0 },
+		/* of one that is passed over, poll(2) tells errors, too */
+		{ server ? c->server : -1, server, 0 },
+		{ c->proxy->control, POLLIN, 0 }
+	};
+	uint64_t now = clock_now_ms();
+	uint64_t left = c->until_ms > now ? c->until_ms - now : 0;
+	int r = poll(fds, 3, left < (uint64_t)wait_ms ? (int)left : wait_ms);
+
+	/* a client that is gone waits for nothing */
+	if (r > 0 && !fds[2].revents && !(fds[0].revents & (POLLERR | POLLHUP)))
+		return 1;
+	c->row->end = r ? EGRESS_CUT : EGRESS_SILENT;
+	return r || left <= (uint64_t)wait_ms ? -1 : 0;
+}
+
+static void answer(struct connection *c)
+{
+	char text[1024];
+	int n = snprintf(text, sizeof(text),
+			 "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\n"
+			 "Content-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
+			 c->status, c->words, strlen(c->words) + 1, c->words);
+
+	/* a new connection takes that much at once */
+	(void)send(c->client, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* What the client sends still is read, or the kernel would reset the connection, and the
+ * answer with it. */
+static void linger(struct connection *c)
+{
+	enum egress_end end = c->row->end;
+	static char bytes[65536];
+
+	(void)shutdown(c->client, SHUT_WR);
+	c->until_ms = clock_now_ms() + LINGER_MS;
+	while (wait_for(c, POLLIN, 0, LINGER_MS) > 0 &&
+	       recv(c->client, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	c->row->end = end;
+}
+
+/* Return: 1, or -1: nothing, or nothing whole, was asked */
+static int read_head(struct connection *c, struct head *h)
+{
+	uint64_t until = clock_now_ms() + EGRESS_HEAD_MS;
+	int r;
+
+	while ((r = head_parse(c, h)) == 0) {
+		uint64_t now = clock_now_ms();
+		ssize_t n = now < until ? wait_for(c, POLLIN, 0, (int)(until - now)) : 0;
+
+		if (n > 0)
+			n = recv(c->client, h->bytes + h->have, HEAD_MAX - h->have,
+				 MSG_DONTWAIT);
+		if (n <= 0)
+			return refuse(c, EGRESS_UNASKED, 408,
+				      "no whole request came within 10 s");
+		h->have += (size_t)n;
+	}
+	return r;
+}
+
+/* http://HOST/ is for port 443 where the rules name that one, and not 80 */
+static bool upgrade(const struct proxy *p, struct head *h)
+{
+	struct place https = h->to;
+
+	https.port = HTTPS;
+	if (!h->target || !is_listed(p, &https) ||
+	    (h->to.port != HTTPS && (h->to.port != HTTP || is_listed(p, &h->to))))
+		return false;
+	h->to = https;
+	return true;
+}
+
+static int begin(struct connection *c, struct head *h)
+{
+	bool tls;
+
+	if (read_head(c, h) < 0)
+		return -1;
+	tls = upgrade(c->proxy, h);
+	memcpy(c->row->host, h->to.host, sizeof(c->row->host));
+	c->row->port = h->to.port;
+	if (!is_listed(c->proxy, &h->to))
+		return refuse(c, EGRESS_UNLISTED, 403,
+			      "%s:%u is not allowed: no --allow-host names it",
+			      h->to.host, h->to.port);
+	if (atomic_load(&c->proxy->shared->bytes) >= c->proxy->limit_bytes)
+		return refuse(c, EGRESS_LIMIT, 403, "--egress-limit has no bytes left");
+	if (reach(c, &h->to) < 0)
+		return -1;
+	return tls ? tls_open(c, &h->to) : 0;
+}
+
+void serve(struct connection *c)
+{
+	static struct head h;
+
+	c->until_ms = clock_now_ms() + EGRESS_TOTAL_MS;
+	if (begin(c, &h) < 0)
+		answer(c);
+	else if (h.target)
+		relay_request(c, &h);
+	else
+		relay_tunnel(c, &h);
+	c->row->times = 1;
+	/* what is broken off is reset, so that nobody takes a part for the whole */
+	if (c->status || c->row->end == EGRESS_DONE)
+		linger(c);
+	else
+		(void)setsockopt(c->client, SOL_SOCKET, SO_LINGER,
+				 &(struct linger){ .l_onoff = 1 }, sizeof(struct linger));
+}

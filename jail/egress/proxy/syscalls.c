@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscalls.c - what the proxy of a jail may still do once it is confined; confine.c
+ *
+ * Knowingly excluded: exec; kill and its kin, pidfds, ptrace; bind but for what glibc's
+ * look-up needs, listen; unix sockets, raw ones; every open but for reading, which Landlock
+ * confines to a few files; memory that is executable. What no row allows fails with EPERM.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "init/filter.h"
+
+const char filter_name[] = "filter_egress";
+
+#define NO_FORK                                                                          \
+	(CLONE_VM | CLONE_THREAD | CLONE_PARENT | CLONE_NEWNS | CLONE_NEWCGROUP |        \
+	 CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+const struct filter_row filter_rows[] = {
+	{ "read", ALWAYS, 0, 0, "sockets; resolv.conf, certificates" },
+	{ "write", ALWAYS, 0, 0, "TLS" },
+	{ "close", ALWAYS, 0, 0, "what it has" },
+	{ "fcntl", ALWAYS, 0, 0, "O_NONBLOCK" },
+	{ "ioctl", ARG_EQ, 1, FIONREAD, "how long is an answer?" },
+	{ "ioctl", ARG_EQ, 1, FIONBIO, "a socket that does not block" },
+	{ "openat", ARG_CLEAR, 2, O_ACCMODE | O_CREAT | O_TRUNC, "files to be read" },
+	{ "open", ARG_CLEAR, 1, O_ACCMODE | O_CREAT | O_TRUNC, "the same" },
+	{ "lseek", ALWAYS, 0, 0, "stdio" },
+	{ "pread64", ALWAYS, 0, 0, "the same" },
+	{ "fstat", ALWAYS, 0, 0, "stdio; has resolv.conf changed?" },
+	{ "newfstatat", ALWAYS, 0, 0, "the same" },
+	{ "getdents64", ALWAYS, 0, 0, "a folder of certificates" },
+
+	{ "accept4", ALWAYS, 0, 0, "connections of the jail" },
+	{ "socket", IP_SOCKET, 0, 0, "TCP to hosts, UDP to DNS" },
+	{ "socket", ARG_EQ, 0, AF_NETLINK,
+	  "getaddrinfo() asks for this host's addresses" },
+	{ "bind", ALWAYS, 0, 0, "the same; without listen, a port gets nothing" },
+	{ "connect", ALWAYS, 0, 0, "hosts that were judged; DNS" },
+	{ "sendto", ARG_CLEAR, 3, MSG_FASTOPEN, "sockets" },
+	{ "sendmmsg", ARG_CLEAR, 3, MSG_FASTOPEN, "DNS, two questions at once" },
+	{ "sendmsg", ARG_CLEAR, 2, MSG_FASTOPEN, "the same, of TLS" },
+	{ "recvfrom", ALWAYS, 0, 0, "sockets" },
+	{ "recvmsg", ALWAYS, 0, 0, "netlink" },
+	{ "getsockname", ALWAYS, 0, 0, "which address leads there?" },
+	{ "getpeername", ALWAYS, 0, 0, "libcurl" },
+	{ "getsockopt", ALWAYS, 0, 0, "did it connect?" },
+	{ "setsockopt", ALWAYS, 0, 0, "SO_LINGER; DNS" },
+	{ "shutdown", ALWAYS, 0, 0, "an end that is passed on" },
+	{ "poll", ALWAYS, 0, 0, "every wait" },
+	{ "ppoll", ALWAYS, 0, 0, "the same, until a child ends" },
+	{ "socketpair", ARG_EQ, 0, AF_UNIX, "libcurl wakes itself" },
+
+	{ "clone", ARG_CLEAR, 0, NO_FORK,
+	  "a process for a connection, which has RLIMIT_NPROC 0" },
+	{ "clone3", NEVER, 0, ENOSYS, "libc then takes clone" },
+	{ "wait4", ALWAYS, 0, 0, "its end" },
+	{ "set_robust_list", ALWAYS, 0, 0, "libc's fork" },
+	{ "prctl", ARG_EQ, 0, PR_SET_PDEATHSIG, "it ends with the first" },
+	{ "getppid", ALWAYS, 0, 0, "has that ended?" },
+	{ "prlimit64", OWN_LIMIT, 0, 0,
+	  "it makes no process, and takes no more than it may" },
+	{ "setrlimit", OWN_LIMIT, 0, 0, "the same" },
+	{ "getpid", ALWAYS, 0, 0, "itself" },
+	{ "gettid", ALWAYS, 0, 0, "itself" },
+	{ "getuid", ALWAYS, 0, 0, "OpenSSL: is it setuid?" },
+	{ "geteuid", ALWAYS, 0, 0, "the same" },
+	{ "getgid", ALWAYS, 0, 0, "the same" },
+	{ "getegid", ALWAYS, 0, 0, "the same" },
+	{ "uname", ALWAYS, 0, 0, "the resolver: this host's domain" },
+	{ "sysinfo", ALWAYS, 0, 0, "qsort: how much memory is there?" },
+
+	{ "mmap", ARG_CLEAR, 2, PROT_EXEC, "memory, never code" },
+	{ "mprotect", ARG_CLEAR, 2, PROT_EXEC, "the same" },
+	{ "munmap", ALWAYS, 0, 0, "memory" },
+	{ "mremap", ALWAYS, 0, 0, "realloc" },
+	{ "madvise", ALWAYS, 0, 0, "free" },
+	{ "brk", ALWAYS, 0, 0, "malloc" },
+	{ "futex", ALWAYS, 0, 0, "locks" },
+	{ "clock_gettime", ALWAYS, 0, 0, "deadlines, where the vDSO has no clock" },
+	{ "getrandom", ALWAYS, 0, 0, "TLS" },
+	{ "rt_sigaction", ALWAYS, 0, 0, "SIGPIPE" },
+	{ "rt_sigprocmask", ALWAYS, 0, 0, "fork" },
+	{ "rt_sigreturn", ALWAYS, 0, 0, "SIGCHLD" },
+	{ "restart_syscall", ALWAYS, 0, 0, "waits after a stop" },
+	{ "exit_group", ALWAYS, 0, 0, "its end" },
+};
+
+const size_t filter_row_count = COUNT(filter_rows);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tls.c - TLS: libcurl speaks it with a server, OpenSSL reads what a jail says of it
+ *
+ * libcurl is given the connected socket, so it looks no name up and connects to nothing. It
+ * checks the certificate, and the name in it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <curl/curl.h>
+#include <openssl/ssl.h>
+
+#include "init/io.h"
+#include "jail/egress/proxy/proxy.h"
+
+#define HANDSHAKE_MS 15000L
+
+static curl_socket_t give_socket(void *arg, curlsocktype type, struct curl_sockaddr *at)
+{
+	struct connection *c = arg;
+
+	(void)type, (void)at;
+	return c->server;
+}
+
+static int is_connected(void *arg, curl_socket_t fd, curlsocktype type)
+{
+	(void)arg, (void)fd, (void)type;
+	return CURL_SOCKOPT_ALREADY_CONNECTED;
+}
+
+int tls_open(struct connection *c, const struct place *to)
+{
+	char url[PLACE_HOST_MAX + 16], text[PLACE_HOST_MAX + 32];
+	/* what OpenSSL's own programs obey, libcurl does not */
+	const char *file = getenv("SSL_CERT_FILE"), *folder = getenv("SSL_CERT_DIR");
+	struct curl_slist *known;
+	CURLcode r = CURLE_OUT_OF_MEMORY;
+
+	(void)snprintf(url, sizeof(url),
+		       strchr(to->host, ':') ? "https://[%s]:%u" : "https://%s:%u",
+		       to->host, to->port);
+	/* in place of a look-up; nothing connects to it */
+	(void)snprintf(text, sizeof(text), "%s:%u:192.0.2.1", to->host, to->port);
+	known = curl_slist_append(NULL, text);
+	c->tls = curl_easy_init();
+	if (c->tls && known && !curl_easy_setopt(c->tls, CURLOPT_URL, url) &&
+	    (to->literal || !curl_easy_setopt(c->tls, CURLOPT_RESOLVE, known)) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_OPENSOCKETFUNCTION, give_socket) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_OPENSOCKETDATA, c) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_SOCKOPTFUNCTION, is_connected) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_CONNECT_ONLY, 1L) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_SSL_ENABLE_ALPN, 0L) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_PROXY, "") &&
+	    (!file || !curl_easy_setopt(c->tls, CURLOPT_CAINFO, file)) &&
+	    (!folder || !curl_easy_setopt(c->tls, CURLOPT_CAPATH, folder)) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_NOSIGNAL, 1L) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_CONNECTTIMEOUT_MS, HANDSHAKE_MS))
+		r = curl_easy_perform(c->tls);
+	curl_slist_free_all(known);
+	return r ? refuse(c, EGRESS_UNTRUSTED, 502, "%s: TLS: %s", to->host,
+			  curl_easy_strerror(r))
+		 : 0;
+}
+
+static ssize_t result(CURLcode r, size_t n)
+{
+	errno = r == CURLE_AGAIN ? EAGAIN : EIO;
+	return r ? -1 : (ssize_t)n;
+}
+
+ssize_t tls_receive(struct connection *c, void *bytes, size_t length)
+{
+	size_t n = 0;
+	CURLcode r = curl_easy_recv(c->tls, bytes, length, &n);
+
+	return result(r, n);
+}
+
+ssize_t tls_send(struct connection *c, const void *bytes, size_t length)
+{
+	size_t n = 0;
+	CURLcode r = curl_easy_send(c->tls, bytes, length, &n);
+
+	return result(r, n);
+}
+
+/* OpenSSL has a whole ClientHello. It is asked for no more than that. */
+static int take_hello(SSL *ssl, int *alert, void *arg)
+{
+	const unsigned char *at;
+	size_t length;
+	char *name = arg;
+
+	(void)alert;
+	name[0] = '\0';
+	/* a list of one: its length, type 0, the name's length, the name */
+	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &at, &length) == 1) {
+		if (length < 5 || length - 5 >= PLACE_HOST_MAX || at[2] != 0 ||
+		    length - 5 != (size_t)(at[3] << 8 | at[4]) ||
+		    memchr(at + 5, 0, length - 5))
+			return SSL_CLIENT_HELLO_ERROR;
+		for (size_t i = 5; i < length; i++)
+			*name++ = (char)(at[i] >= 'A' && at[i] <= 'Z' ? at[i] | 0x20
+								      : at[i]);
+		*name = '\0';
+	}
+	return SSL_CLIENT_HELLO_RETRY;
+}
+
+int tls_name(const unsigned char *bytes, size_t length, char name[PLACE_HOST_MAX])
+{
+	SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+	SSL *ssl = context ? SSL_new(context) : NULL;
+	BIO *in = BIO_new_mem_buf(bytes, (int)length), *out = BIO_new(BIO_s_mem());
+	int r = -1;
+
+	if (ssl && in && out) {
+		BIO_set_mem_eof_return(in, -1);
+		SSL_CTX_set_client_hello_cb(context, take_hello, name);
+		SSL_set_bio(ssl, in, out);
+		r = SSL_get_error(ssl, SSL_accept(ssl));
+		r = r == SSL_ERROR_WANT_CLIENT_HELLO_CB ? 1
+		    : r == SSL_ERROR_WANT_READ          ? 0
+							: -1;
+	}
+	SSL_free(ssl);
+	SSL_CTX_free(context);
+	return r;
+}

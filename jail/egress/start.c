@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - start the proxy of a jail: see start.h
+ */
+#include <limits.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "init/io.h"
+#include "jail/base/fd_passing.h"
+#include "jail/base/sys.h"
+#include "jail/egress/start.h"
+#include "jail/launch/shipped.h"
+#include "jail/walls/landlock.h"
+
+#define COLLECT_MS 2000
+#define BACKLOG 128
+#define HEADER_BYTES (PLACE_HOST_MAX + PLAN_HEADER_NAME_MAX + 16)
+
+/* In a process of its own, which the jail's namespaces keep: make the jail's listening
+ * socket, and hand it over. */
+static _Noreturn void make_listener(const struct jail *j, int to)
+{
+	const struct sockaddr_in at = { .sin_family = AF_INET,
+					.sin_port = htons(EGRESS_PORT),
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int errnum = 0, fd = -1;
+
+	if (setns(j->pidfd, CLONE_NEWNET | (j->ids.own ? 0 : CLONE_NEWUSER)) < 0 ||
+	    (fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 ||
+	    listen(fd, BACKLOG) < 0)
+		errnum = errno;
+	(void)fd_passing_send(to, &errnum, sizeof(errnum), &fd, errnum ? 0 : 1);
+	_exit(0);
+}
+
+static int get_listener(const struct jail *j, int *listener, struct err *e)
+{
+	int ends[2], errnum = 0, r;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "egress: socket pair");
+	pid = fork();
+	if (pid == 0)
+		make_listener(j, ends[1]);
+	(void)close(ends[1]);
+	r = pid < 0 ? -errno
+		    : fd_passing_receive(ends[0], &errnum, sizeof(errnum), listener, 1);
+	(void)close(ends[0]);
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+	if (r >= 0 && errnum)
+		r = -errnum;
+	return r < 0 ? err_set(e, -r, "egress: listen in the jail's network namespace")
+		     : 0;
+}
+
+/* HOST:NAME=FILE becomes HOST:NAME=FD: the proxy has an id that may not open it. */
+static int open_header(const char *spec, char *word, struct err *e)
+{
+	const char *path = strchr(spec, '=') + 1;
+	int fd = open(path, O_RDONLY | O_NOCTTY);
+
+	(void)snprintf(word, HEADER_BYTES, "%.*s%d", (int)(path - spec), spec, fd);
+	return fd < 0 ? err_set(e, errno, "--secret-header: open %.200s", path) : 0;
+}
+
+/* Become the proxy. What is not said to stay open is closed by exec. */
+static int become(const struct jail *j, int program, int control, int log, uid_t id,
+		  struct err *e)
+{
+	static const char certificates[] = "SSL_CERT_";
+	const struct plan *p = j->plan;
+	const char *argv[4 + PLAN_HOSTS_MAX + PLAN_HEADERS_MAX] = { "stepjail-egress" };
+	const char *environment[3] = { NULL };
+	char first[96], header[PLAN_HEADERS_MAX][HEADER_BYTES];
+	int listener, r = get_listener(j, &listener, e);
+	size_t n = 2, count = 0;
+
+	if (r < 0)
+		return r;
+	if (fcntl(control, F_SETFD, 0) < 0 || fcntl(log, F_SETFD, 0) < 0 ||
+	    fcntl(listener, F_SETFD, 0) < 0 || close_range(0, 2, 0) < 0 ||
+	    io_hold_standard(O_RDWR) < 0)
+		return err_set(e, errno, "egress: its fds");
+	(void)snprintf(first, sizeof(first), "%d,%d,%d,%" PRIu64, control, log,
+		       listener, p->limit[LIMIT_EGRESS_BYTES]);
+	argv[1] = first;
+	for (size_t i = 0; i < p->host_count; i++)
+		argv[n++] = p->host[i];
+	argv[n++] = "--";
+	for (size_t i = 0; i < p->header_count; i++) {
+		if (open_header(p->header[i], header[i], e) < 0)
+			return -e->errnum;
+		argv[n++] = header[i];
+	}
+	for (char **at = environ; *at && count < COUNT(environment) - 1; at++)
+		if (strncmp(*at, certificates, strlen(certificates)) == 0)
+			environment[count++] = *at;
+	if (id && (setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
+		return err_set(e, errno, "egress: become user %u", id);
+	(void)syscall(SYS_execveat, program, "", argv, environment, AT_EMPTY_PATH);
+	return err_set(e, errno, "egress: start stepjail-egress");
+}
+
+static int open_log(struct err *e)
+{
+	cleanup_fd int fd = memfd_create("egress", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	/* who shrinks it would kill whoever reads it */
+	if (fd < 0 || ftruncate(fd, sizeof(struct egress_log)) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return err_set(e, errno, "egress: make its log");
+	return io_steal_fd(&fd);
+}
+
+int egress_start(const struct jail *j, struct egress *g, struct err *e)
+{
+	char path[PATH_MAX];
+	cleanup_fd int program = -1;
+	int ends[2];
+	uid_t id;
+
+	if (j->plan->host_count == 0)
+		return 0;
+	if (j->landlock_abi == 0)
+		return err_say(
+			e, ENOSYS,
+			"--allow-host: this kernel has no Landlock, which confines the proxy: " LANDLOCK_REMEDY);
+	g->log = open_log(e);
+	if (g->log >= 0)
+		program = shipped_program("stepjail-egress", path, sizeof(path), e);
+	if (program < 0 || ids_take_other(&j->ids, &id, e) < 0)
+		return -e->errnum;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "egress: socket pair");
+	g->socket = ends[0];
+	g->pid = fork();
+	if (g->pid == 0) {
+		(void)become(j, program, ends[1], g->log, id, e);
+		(void)send(ends[1], e, sizeof(*e), MSG_NOSIGNAL);
+		_exit(1);
+	}
+	(void)close(ends[1]);
+	return g->pid < 0 ? err_set(e, errno, "egress: start a process") : 0;
+}
+
+int egress_hear(int socket, int wait_ms, struct err *e)
+{
+	struct pollfd from = { .fd = socket, .events = POLLIN };
+	int r = poll(&from, 1, wait_ms);
+	ssize_t n;
+
+	if (r <= 0)
+		return r < 0 ? err_set(e, errno, "egress: wait for the proxy")
+			     : err_say(e, ETIMEDOUT, "egress: the proxy is not ready");
+	n = recv(socket, e, sizeof(*e), MSG_DONTWAIT);
+	if (n != (ssize_t)sizeof(*e))
+		return err_say(e, EPIPE, "egress: the proxy has ended");
+	e->text[sizeof(e->text) - 1] = '\0';
+	return -e->errnum;
+}
+
+const struct egress_log *egress_map(int log)
+{
+	void *at = mmap(NULL, sizeof(struct egress_log), PROT_READ, MAP_SHARED, log, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void egress_collect(int *socket)
+{
+	struct pollfd end = { .fd = *socket, .events = POLLIN };
+
+	if (*socket < 0)
+		return;
+	(void)shutdown(*socket, SHUT_WR);
+	(void)poll(&end, 1, COLLECT_MS);
+	io_close_fd(socket);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.h - a jail's one way out: the proxy of --allow-host, as its jail's launcher sees it
+ *
+ * The jail has loopback alone, and on 127.0.0.1:EGRESS_PORT a socket that listens. A
+ * process enters the jail's network namespace to make that socket, hands it over and
+ * ends. The proxy, stepjail-egress (jail/egress/proxy/), is a process outside with that
+ * socket: before it accepts anything from it, it has confined itself, see
+ * proxy/confine.c. What it holds: that socket, the log, a socket whose end of file ends
+ * it, and the secrets of --secret-header. As root, an id of its own.
+ */
+#pragma once
+
+#include "jail/egress/log.h"
+#include "jail/launch/launch.h"
+
+#define EGRESS_PORT 3128 /* on 127.0.0.1 in the jail; options.c names it, too */
+
+struct egress {
+	int socket; /* to the proxy; -1: there is none */
+	int log;    /* sealed memfd */
+	pid_t pid;  /* the caller's child */
+};
+
+#define EGRESS_NONE                                                                      \
+	(struct egress)                                                                  \
+	{                                                                                \
+		.socket = -1, .log = -1                                                  \
+	}
+
+/**
+ * egress_start() - Start the proxy of a jail, where its plan has --allow-host
+ * @j:		Complete, and its program has not started
+ * @g:		EGRESS_NONE before; the caller closes its fds
+ *
+ * What the proxy says when it is confined, or why it is not, egress_hear() reads.
+ *
+ * Return: 0, or -errno
+ */
+int egress_start(const struct jail *j, struct egress *g, struct err *e);
+
+/**
+ * egress_hear() - Read the one packet that a proxy says
+ * @wait_ms:	How long to wait for it
+ *
+ * Return: 0 (it is confined), or -errno: its words; -ETIMEDOUT; -EPIPE (it has ended)
+ */
+int egress_hear(int socket, int wait_ms, struct err *e);
+
+/** egress_map() - Map a log, for good; NULL where it cannot be */
+const struct egress_log *egress_map(int log);
+
+/** egress_collect() - The jail is gone: let the proxy end, and wait until the log is
+ * whole, two seconds at the most; closes the socket */
+void egress_collect(int *socket);
