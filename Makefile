@@ -144,7 +144,7 @@ uninstall: ## remove what install puts there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,stepjail stepjail-oci stepjail-agent $(SCRIPTS)) $(patsubst %,$(DESTDIR)$(PREFIX)/share/man/man1/%.1,stepjail stepjail-agent $(SCRIPTS))
 	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail $(DESTDIR)$(PYTHON_DIR)/stepjail{.py,_batch,_e2b,_mcp,_report,_transcripts}
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile jail/deb/rules.mk tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' Makefile jail/{deb,egress}/rules.mk tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 

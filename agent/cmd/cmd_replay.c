@@ -113,7 +113,7 @@ const struct command command_replay = {
 	.operand = "FILE",
 	.summary = "Run a transcript's code again, in fresh jails, and say what differs.",
 	.about =
-		"FILE is a transcript of solve, chat or repl, which is checked first, as verify does it. Then its steps are run again, with the recorded options and in the same order, with the same sessions, rollbacks and branches. No model is asked. --allow-missing is not taken from the transcript.\n\n"
+		"FILE is a transcript of solve, chat or repl, which is checked first, as verify does it. Then its steps are run again, with the recorded options and in the same order, with the same sessions, rollbacks and branches. No model is asked. --allow-missing and --allow-host, with what belongs to it, are not taken from the transcript.\n\n"
 		"Compared are each step's verdict, state, exit status, signal and violation, every byte that it printed, and the root tree. Times, memory and ids are not compared. Output that holds times, pids, addresses or the order of a set differs by nature.\n\n"
 		"A recorded file (--file, :put) is used only if it still has its recorded digest; --file gives another one. A folder of functions (solve --skills) must be given by --skills; if it has changed, that is a difference. A step that was cut off, by a signal, by somebody at the prompt, by the time of the whole task or by a failure of stepjail, is not compared, and the last line counts such steps.",
 	.exits = exits,

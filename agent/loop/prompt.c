@@ -50,6 +50,7 @@ void prompt_system(const struct loop *l, struct text *out)
 	const uint64_t *limit = l->task->budget.limit;
 	bool tools = l->model.plan->tools; /* code comes by calls */
 	const char *memory = jail_passed(&plan->jail->pass, "memory");
+	const char *hosts = jail_passed(&plan->jail->pass, "allow-host");
 	const char *libraries = "Python 3";
 
 	for (size_t i = 0; i < sizeof(shelves) / sizeof(shelves[0]); i++)
@@ -61,8 +62,11 @@ void prompt_system(const struct loop *l, struct text *out)
 	text_printf(
 		out,
 		"\n"
-		"Where the code runs: a sandbox with %s. There is no network, no shell and no other program. Files are in %s (read-only); write to /work or /tmp. A step may take %s",
-		libraries, INPUT_FOLDER, units_say_time(plan->step_ms).text);
+		"Where the code runs: a sandbox with %s. There is no network%s%s%s, no shell and no other program. Files are in %s (read-only); write to /work or /tmp. A step may take %s",
+		libraries, hosts ? " but HTTP to " : "", hosts ? hosts : "",
+		hosts ? " through a proxy, which urllib finds by itself (write http:// for port 443, too: the proxy adds TLS)"
+		      : "",
+		INPUT_FOLDER, units_say_time(plan->step_ms).text);
 	if (memory)
 		text_printf(out, " and %s of memory", memory);
 	if (l->out.folder.fd >= 0)
@@ -240,8 +244,8 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 	text_printf(out, "Step %" PRIu64 " of %" PRIu64 ": ", number, total);
 	verdict_words(&step->facts, out);
 	text_puts(out, "\n");
-	if (report_refused(step->violations, step->facts.verdict == VERDICT_VIOLATION,
-			   out))
+	if (report_refused(json_get(step->done, "violations"),
+			   step->facts.verdict == VERDICT_VIOLATION, out))
 		text_puts(out, "\n");
 	clip_titled("Output", &step->out, NULL, out);
 	clip_titled("Error", &step->err, &step->trace, out);

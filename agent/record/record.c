@@ -112,9 +112,12 @@ static void add_run(cJSON *o, const struct step *step)
 	add_number(o, "exit_code", f->code >= 0, f->code);
 	add_number(o, "signal", f->signal != 0, f->signal);
 	add_word(o, "violation", f->syscall);
-	json_add(o, "violations",
-		 step->violations ? cJSON_Duplicate(step->violations, true)
-				  : cJSON_CreateNull());
+	for (int i = 0; i < 2; i++) {
+		const cJSON *told = json_get(step->done, i ? "egress" : "violations");
+
+		json_add(o, i ? "egress" : "violations",
+			 told ? cJSON_Duplicate(told, true) : cJSON_CreateNull());
+	}
 	add_word(o, "ended_by", ended_by(step));
 	add_word(o, "limit", f->limit);
 	json_add(o, "words", text_string(&words));

@@ -201,7 +201,8 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	/* exit(), quit(), sys.exit(): unlike with os._exit() the process stays */
 	r->exited = r->quitting = f->verdict == VERDICT_EXITED && f->state == STATE_KEPT;
 	say_verdict(r, f);
-	show_refused(&r->show, r->step.violations, f->verdict == VERDICT_VIOLATION);
+	show_refused(&r->show, json_get(r->step.done, "violations"),
+		     f->verdict == VERDICT_VIOLATION);
 	clip_last_line(&r->step.trace, &last);
 	if (strcmp(text_string(&last), "bdb.BdbQuit") == 0)
 		show_note(

@@ -14,6 +14,7 @@
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"
 #include "agent/replay/peek.h"
+#include "agent/session/jail_opts.h"
 #include "init/io.h"
 
 #define WORDS_MAX 1024 /* two lists of at most 256, and what comes once */
@@ -72,6 +73,15 @@ static void add_files(struct text *words, const char *option, const cJSON *list)
 	}
 }
 
+/* for whoever runs it again to say: what a host lacks, or gives away */
+static bool is_of_host(const char *name)
+{
+	for (const struct opt *o = host_opts; o->name; o++)
+		if (o->kind == OPT_PASS && strcmp(o->name, name) == 0)
+			return true;
+	return false;
+}
+
 void peek_words(const cJSON *start, struct text *words)
 {
 	const cJSON *jail = json_get(start, "inputs");
@@ -84,8 +94,7 @@ void peek_words(const cJSON *start, struct text *words)
 	{
 		const char *name = one->string ? one->string : "";
 
-		/* these are for whoever runs it again to say */
-		if (strcmp(name, "allow-missing") != 0 && strcmp(name, "policy") != 0)
+		if (!is_of_host(name))
 			add(words, "--%s=%s", name,
 			    cJSON_IsString(one) ? one->valuestring : "");
 	}

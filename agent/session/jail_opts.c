@@ -51,6 +51,11 @@ const struct opt pass_opts[] = {
 const struct opt host_opts[] = {
 	PASS("allow-missing", "cgroup|audit", JAIL,
 	     "Run without cgroup limits where the host has no usable cgroup v2, or without a record of violations where an outer sandbox keeps it."),
+	PASS("allow-host", "HOST:PORT,...", JAIL,
+	     "Let HTTP and HTTPS out to these hosts, through a proxy; *.NAME:PORT for all below NAME. The model is told of them."),
+	PASS("secret-header", "HOST:NAME=FILE", JAIL,
+	     "Add a header with the line in FILE to requests for http://HOST/, which are sent over TLS: no jail has it."),
+	PASS("egress-limit", "SIZE", JAIL, "Bytes to and from them, in each session."),
 	PASS("policy", "FILE", JAIL,
 	     "Read more options for every jail from this file: see stepjail(1)."),
 	{ "config", "FILE", NULL, ROW(JAIL, TEXT, config),

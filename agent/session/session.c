@@ -218,8 +218,8 @@ void session_close(struct session *s)
 	cJSON_Delete(s->json);
 	cJSON_Delete(s->opened);
 	media_clear(&s->media);
-	cJSON_Delete(s->violations);
-	s->violations = NULL;
+	cJSON_Delete(s->done);
+	s->done = NULL;
 	s->json = NULL;
 	s->opened = NULL;
 	s->plan = NULL;

@@ -77,8 +77,8 @@ struct step {
 	uint32_t strays; /* threads and children swept */
 	bool budget;     /* the task's wall budget ended it */
 	bool stopped;    /* a signal to the agent did */
-	/* as stepjail tells: the session's, until its next step; NULL: not told */
-	const cJSON *violations;
+	/* DONE, as stepjail tells: the session's, until its next step; NULL: not told */
+	const cJSON *done;
 };
 
 struct session {
@@ -98,7 +98,7 @@ struct session {
 	cJSON *json;             /* of the last frame, where it has some */
 	cJSON *opened;           /* of the last OPENED: ids, posture, digests; or NULL */
 	struct media_list media; /* of the last step, like the next */
-	cJSON *violations;
+	cJSON *done;
 };
 
 /* of a folder: its name is the jail's own, any bytes but NUL and slash */

@@ -93,7 +93,7 @@ static int take_frame(struct session *s, struct step *step, const struct session
 	if (f->type != WIRE_DONE)
 		return 0;
 	s->serve.breach = !report_step(f->json, step);
-	s->violations = cJSON_Duplicate(json_get(f->json, "violations"), true);
+	s->done = cJSON_Duplicate(f->json, true);
 	return !s->serve.breach;
 }
 
@@ -226,8 +226,8 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	clear_step(step, s->plan->step_ms);
 	media_clear(&s->media);
 	step->media = &s->media;
-	cJSON_Delete(s->violations);
-	s->violations = NULL;
+	cJSON_Delete(s->done);
+	s->done = NULL;
 	s->reason[0] = '\0';
 	if (s->plan->stateless) {
 		/* a session of the step's own */
@@ -245,7 +245,7 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	else if (r < 0)
 		memcpy(step->facts.reason, s->reason, sizeof(step->facts.reason));
 	step->wall_ms = units_now_ms() - started_ms;
-	step->violations = s->violations;
+	step->done = s->done;
 	/* the task's time was up before the step's */
 	if (step->wall_ms < step->facts.limit_ms)
 		step->facts.limit_ms = step->wall_ms;

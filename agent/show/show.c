@@ -340,7 +340,8 @@ void show_step(struct show *s, const struct step *step)
 	verdict_words(&step->facts, &line);
 	put_line(s, step->facts.verdict == VERDICT_COMPLETED ? INK_GOOD : INK_BAD,
 		 OWN_MARK, text_string(&line));
-	show_refused(s, step->violations, step->facts.verdict == VERDICT_VIOLATION);
+	show_refused(s, json_get(step->done, "violations"),
+		     step->facts.verdict == VERDICT_VIOLATION);
 }
 
 void show_refused(struct show *s, const cJSON *violations, bool killed)

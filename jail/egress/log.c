@@ -8,8 +8,8 @@
 #include "jail/egress/log.h"
 
 const struct egress_words egress_words[EGRESS_ENDS] = {
-	[EGRESS_OPEN] = { "its process ended before it did", true },
 	[EGRESS_DONE] = { NULL, true },
+	[EGRESS_OPEN] = { "its process ended before it did", true },
 	[EGRESS_UNASKED] = { "nothing was asked within 10 s", false },
 	[EGRESS_INVALID] = { "it is no request that a proxy takes", false },
 	[EGRESS_UNLISTED] = { "no --allow-host names it", false },
@@ -18,7 +18,7 @@ const struct egress_words egress_words[EGRESS_ENDS] = {
 	[EGRESS_NAMELESS] = { "its name cannot be looked up", true },
 	[EGRESS_UNREACHED] = { "it cannot be reached", true },
 	[EGRESS_OTHER_NAME] = { "a tunnel carries TLS for the host that it was asked for, and nothing else",
-				false },
+				true },
 	[EGRESS_UNTRUSTED] = { "TLS failed: its certificate is not of a known authority, or for another name",
 			       true },
 	[EGRESS_LIMIT] = { "--egress-limit has no bytes left", true },
@@ -60,23 +60,24 @@ void egress_print(const char *words, const struct egress_log *log,
 
 		if (seen)
 			seen->row[i] = row;
-		if (row.times == before.times)
+		if (memcmp(&row, &before, sizeof(row)) == 0)
 			continue;
 		(void)fprintf(out, "%s{\"host\":", comma);
 		json_after("", row.host, out);
 		(void)fprintf(out,
-			      ",\"port\":%u,\"allowed\":%s,\"times\":%u,\"sent\":%" PRIu64
-			      ",\"received\":%" PRIu64,
+			      ",\"port\":%u,\"allowed\":%s,\"times\":%u,\"failed\":%u"
+			      ",\"sent\":%" PRIu64 ",\"received\":%" PRIu64,
 			      row.port, egress_words[row.end].allowed ? "true" : "false",
-			      row.times - before.times, row.sent - before.sent,
-			      row.received - before.received);
+			      row.times - before.times, row.failed - before.failed,
+			      row.sent - before.sent, row.received - before.received);
 		json_after(",\"why\":", egress_words[row.end].why, out);
 		comma = "},";
 	}
-	(void)fprintf(out,
-		      "%s],\"more\":%u,\"whole\":%s,\"proxy\":{\"landlock_abi\":%u}}",
-		      *comma ? "}" : "", log->more - (seen ? seen->more : 0),
-		      log->whole == 1 ? "true" : "false", log->landlock_abi);
+	(void)fprintf(out, "%s],\"more\":%u", *comma ? "}" : "",
+		      log->more - (seen ? seen->more : 0));
+	if (!seen)
+		(void)fprintf(out, ",\"whole\":%s", log->whole == 1 ? "true" : "false");
+	(void)fprintf(out, ",\"proxy\":{\"landlock_abi\":%u}}", log->landlock_abi);
 	if (seen)
 		seen->more = log->more;
 }
@@ -94,7 +95,7 @@ void egress_tell(const struct egress_log *log)
 		if (why)
 			(void)fprintf(stderr,
 				      "stepjail: egress: %.260s:%u, %u time%s: %s\n",
-				      row.host[0] ? row.host : "?", row.port, row.times,
-				      row.times == 1 ? "" : "s", why);
+				      row.host[0] ? row.host : "?", row.port, row.failed,
+				      row.failed == 1 ? "" : "s", why);
 	}
 }

@@ -19,8 +19,8 @@
 #define EGRESS_TOTAL_MS 600000
 
 enum egress_end {
-	EGRESS_OPEN,    /* it has not ended, or its process did not say */
 	EGRESS_DONE,    /* nothing went wrong */
+	EGRESS_OPEN,    /* it has not ended, or its process did not say */
 	EGRESS_UNASKED, /* nothing was asked */
 	EGRESS_INVALID, /* not a request that a proxy takes */
 	EGRESS_UNLISTED,
@@ -35,13 +35,14 @@ enum egress_end {
 	EGRESS_ENDS,
 };
 
+/* of one host and port, as far as it was allowed, or refused */
 struct egress_row {
 	char host[PLACE_HOST_MAX]; /* empty: no host could be read */
 	uint32_t port;
-	uint32_t end; /* enum egress_end */
-	uint32_t times;
-	uint32_t unused;
-	uint64_t sent, received; /* bytes, from the jail and to it */
+	uint32_t end;    /* enum egress_end: why the last one failed; EGRESS_DONE */
+	uint32_t times;  /* counted before anything is sent */
+	uint32_t failed; /* of them */
+	uint64_t sent, received; /* bytes, from the jail and to it, of those that ended */
 };
 
 struct egress_log {

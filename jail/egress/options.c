@@ -24,9 +24,13 @@ static int add(const char **list, size_t *count, size_t max, const char *spec,
 
 int plan_add_host(struct plan *p, const char *spec, struct err *e)
 {
+	const char *rest = spec;
 	struct place at;
-	int r = place_read(spec, true, &at, e);
+	int r;
 
+	do
+		r = place_next(&rest, &at, e);
+	while (r == 0 && *rest);
 	return r < 0 ? r : add(p->host, &p->host_count, PLAN_HOSTS_MAX, spec, e);
 }
 
@@ -59,9 +63,9 @@ static int check_header(const struct plan *p, const char *spec, struct err *e)
 	int r = read_header(spec, &at, e);
 
 	for (size_t i = 0; r == 0 && i < p->host_count; i++)
-		if (place_read(p->host[i], true, &rule, e) == 0 &&
-		    place_allows(&rule, &at))
-			return 0;
+		for (const char *rest = p->host[i]; *rest;)
+			if (place_next(&rest, &rule, e) == 0 && place_allows(&rule, &at))
+				return 0;
 	return err_say(e, EINVAL,
 		       "secret-header: %s:443 is not allowed: --allow-host %s:443",
 		       at.host, at.host);

@@ -1,7 +1,7 @@
 # The proxy of --allow-host, a program of its own; its other end is in stepjail.
 $(B)/gen/mkfilter_egress: jail/egress/proxy/syscalls.c
 $(B)/agent-o/jail/egress/proxy/confine.o: $(B)/gen/filter_egress.h
-EGRESS_C := $(filter-out %/syscalls.c,$(wildcard jail/egress/proxy/*.c)) jail/egress/place/place.c jail/base/clock.c init/err.c init/io.c init/filter.c
+EGRESS_C := $(filter-out %/syscalls.c,$(wildcard jail/egress/proxy/*.c)) jail/egress/place/place.c jail/egress/log.c jail/base/json.c jail/base/clock.c init/err.c init/io.c init/filter.c
 $(B)/stepjail-egress: $(patsubst %.c,$(B)/agent-o/%.o,$(EGRESS_C))
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcurl -lssl -lcrypto
 all: $(B)/stepjail-egress
@@ -11,3 +11,6 @@ install.egress: $(B)/stepjail-egress
 	install -d $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 755 $< $(DESTDIR)$(PREFIX)/lib/stepjail
 .PHONY: install.egress
+demo-egress: all rootfs ## the agent answers a question with an HTTP API, the one host that is allowed
+	@rm -f $(B)/demo-egress.jsonl; tests/egress_demo.py $(B)/stepjail-agent --transcript $(B)/demo-egress.jsonl $(cgroup_option)
+.PHONY: demo-egress

@@ -89,8 +89,8 @@ static int become(const struct jail *j, int program, int control, int log, uid_t
 	    fcntl(listener, F_SETFD, 0) < 0 || close_range(0, 2, 0) < 0 ||
 	    io_hold_standard(O_RDWR) < 0)
 		return err_set(e, errno, "egress: its fds");
-	(void)snprintf(first, sizeof(first), "%d,%d,%d,%" PRIu64, control, log,
-		       listener, p->limit[LIMIT_EGRESS_BYTES]);
+	(void)snprintf(first, sizeof(first), "%d,%d,%d,%" PRIu64, control, log, listener,
+		       p->limit[LIMIT_EGRESS_BYTES]);
 	argv[1] = first;
 	for (size_t i = 0; i < p->host_count; i++)
 		argv[n++] = p->host[i];
@@ -167,11 +167,28 @@ int egress_hear(int socket, int wait_ms, struct err *e)
 	return -e->errnum;
 }
 
-const struct egress_log *egress_map(int log)
+int egress_map(struct egress *g, struct err *e)
 {
-	void *at = mmap(NULL, sizeof(struct egress_log), PROT_READ, MAP_SHARED, log, 0);
+	void *at = g->log < 0 ? NULL
+			      : mmap(NULL, sizeof(*g->map), PROT_READ, MAP_SHARED, g->log,
+				     0);
 
-	return at == MAP_FAILED ? NULL : at;
+	if (at == MAP_FAILED)
+		return err_set(e, errno, "--allow-host: map the log");
+	g->map = at;
+	io_close_fd(&g->log);
+	return 0;
+}
+
+void egress_end(struct egress *g)
+{
+	io_close_fd(&g->socket);
+	io_close_fd(&g->log);
+	if (g->map)
+		(void)munmap((void *)(uintptr_t)g->map, sizeof(*g->map));
+	if (g->pid > 0 && kill(g->pid, SIGKILL) == 0)
+		(void)waitpid(g->pid, NULL, 0);
+	*g = EGRESS_NONE;
 }
 
 void egress_collect(int *socket)

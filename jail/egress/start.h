@@ -17,9 +17,10 @@
 #define EGRESS_PORT 3128 /* on 127.0.0.1 in the jail; options.c names it, too */
 
 struct egress {
-	int socket; /* to the proxy; -1: there is none */
-	int log;    /* sealed memfd */
-	pid_t pid;  /* the caller's child */
+	int socket;                   /* to the proxy; -1: there is none */
+	int log;                      /* sealed memfd */
+	pid_t pid;                    /* the launcher's child */
+	const struct egress_log *map; /* of log; NULL: no host is allowed */
 };
 
 #define EGRESS_NONE                                                                      \
@@ -47,8 +48,11 @@ int egress_start(const struct jail *j, struct egress *g, struct err *e);
  */
 int egress_hear(int socket, int wait_ms, struct err *e);
 
-/** egress_map() - Map a log, for good; NULL where it cannot be */
-const struct egress_log *egress_map(int log);
+/** egress_map() - Map the log, if there is one, and close its fd; 0, or -errno */
+int egress_map(struct egress *g, struct err *e);
+
+/** egress_end() - Kill the proxy, close and unmap what there is of it */
+void egress_end(struct egress *g);
 
 /** egress_collect() - The jail is gone: let the proxy end, and wait until the log is
  * whole, two seconds at the most; closes the socket */

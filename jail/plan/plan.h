@@ -137,7 +137,7 @@ struct plan {
 	size_t call_count;
 	const char *env[PLAN_ENV_MAX + 1]; /* "KEY=value", NULL at the end */
 	size_t env_count;
-	const char *host[PLAN_HOSTS_MAX]; /* HOST:PORT of --allow-host */
+	const char *host[PLAN_HOSTS_MAX]; /* HOST:PORT,... of --allow-host */
 	size_t host_count;
 	const char *header[PLAN_HEADERS_MAX]; /* HOST:NAME=FILE of --secret-header */
 	size_t header_count;
@@ -196,7 +196,7 @@ int plan_add_call(struct plan *p, const char *spec, struct err *e);
 int plan_check_calls(const struct plan *p, struct err *e);
 
 /**
- * plan_add_host() - Allow one HOST:PORT, see jail/egress/place/place.h; in jail/egress/
+ * plan_add_host() - Allow one HOST:PORT, or more with commas between, see jail/egress/place/place.h; in jail/egress/
  * @spec:	Kept, not copied
  *
  * Return: 0, -EINVAL, or -E2BIG

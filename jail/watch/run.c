@@ -133,11 +133,9 @@ static int start_egress(struct run *run, struct err *e)
 
 	if (r < 0 || g->socket < 0)
 		return r;
-	run->outcome.egress = egress_map(g->log);
-	if (!run->outcome.egress)
-		return err_set(e, errno, "--allow-host: map the log");
-	io_close_fd(&g->log);
-	return egress_hear(g->socket, STARTUP_MS, e);
+	r = egress_map(g, e);
+	run->outcome.egress = g->map;
+	return r < 0 ? r : egress_hear(g->socket, STARTUP_MS, e);
 }
 
 /* no byte of the program's is read before the launcher has become a watcher */

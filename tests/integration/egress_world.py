@@ -100,7 +100,7 @@ class World:
                               env={"PATH": "/usr/bin:/bin", "SSL_CERT_FILE": f"{self.folder}/ca.pem"})
         with open(report, encoding="utf-8") as file:
             told = json.load(file)
-        rows = [[row["host"], row["port"], row["why"], row["times"]] for row in
+        rows = [[row["host"], row["port"], row["why"], row["times"], row["failed"]] for row in
                 (told["egress"] or {"hosts": []})["hosts"]]
         return {"out": done.stdout, "err": done.stderr, "status": done.returncode, "rows": rows}
 

@@ -10,6 +10,10 @@ TYPES = {"str": str, "int": int, "num": (int, float), "bool": bool, "null": type
 
 DIGEST, TIME = "sha256", "time"
 
+EGRESS = {"hosts": [{"host": "str", "port": "int", "allowed": "bool", "times": "int", "failed": "int", "sent": "int",
+                     "received": "int", "why": "str|null"}],
+          "more": "int", "whole": "bool", "proxy": {"landlock_abi": "int"}}
+EGRESS_STEP = {name: kind for name, kind in EGRESS.items() if name != "whole"}
 STREAM = {"head": "str", "tail?": "str", "bytes": "int", "left_out": "int", "sha256": DIGEST}
 USED = {"used": "num", "limit": "num|null"}
 REFUSED = {"total": "int", "unlisted": "int", "list": [
@@ -24,7 +28,7 @@ MEDIA = {"object": "int", "kind": "str", "from": "str", "state": "str", "bytes":
          "sha256?": DIGEST, "name?": "str", "saved?": "str", "unsaved?": "str"}
 ENDED = {"exit_code": "int|null", "signal": "int|null", "violation": "str|null"}
 RAN = {"verdict": "str", "state": "str", "state_number": "int|null", **ENDED,
-       "violations": (REFUSED, "null"), "ended_by": "str|null", "limit": "str|null",
+       "violations": (REFUSED, "null"), "egress": (EGRESS_STEP, "null"), "ended_by": "str|null", "limit": "str|null",
        "words": "str", "wall_ms": "int", "cpu_ms": "int", "memory_peak_bytes": "int",
        "strays": "int", "stdout": STREAM, "stderr": STREAM, "traceback": STREAM,
        "result": STREAM, "media": [MEDIA]}
@@ -74,9 +78,6 @@ EVENTS = {
 }
 
 # of `stepjail run --report`
-EGRESS = {"hosts": [{"host": "str", "port": "int", "allowed": "bool", "times": "int", "sent": "int",
-                     "received": "int", "why": "str|null"}],
-          "more": "int", "whole": "bool", "proxy": {"landlock_abi": "int"}}
 COPIED = {"files": "int", "folders": "int", "bytes": "int", "error": "str|null",
           "left_out": {"link": "int", "special": "int", "hidden": "int", "name": "int", "deep": "int",
                        "limit": "int", "closed": "int", "unwritten": "int"}}

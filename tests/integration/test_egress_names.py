@@ -141,7 +141,7 @@ tell(a, b, [c[0], len(c[1])], get('http://other.example/', headers={'authorizati
         self.assertIn(["X-A", "b"], one["headers"])
         self.assertEqual(two["body"], 300000)
         self.assertEqual([v for k, v in told["plain"][0]["headers"] if k == "Authorization"], ["mine"])
-        self.assertEqual(told["rows"], [["api.example", 443, None, 3], ["other.example", 80, None, 1]])
+        self.assertEqual(told["rows"], [["api.example", 443, None, 3, 0], ["other.example", 80, None, 1, 0]])
 
     def test_certificates(self):
         """Of another name, of nobody's authority, or no TLS at all: nothing is sent."""
@@ -195,7 +195,7 @@ tell(a, b, [c[0], len(c[1])], get('http://other.example/', headers={'authorizati
             self.assertIn("403", got[name])
         for name in ("url", "host"):
             self.assertIn("400", got[name])
-        self.assertIn(["a.example", 443, OTHER_NAME, 4], told["rows"])
+        self.assertIn(["a.example", 443, OTHER_NAME, 7, 5], told["rows"])
 
     def test_https(self):
         """A whole program that speaks TLS itself, by HTTPS_PROXY: the host's Python."""

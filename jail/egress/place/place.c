@@ -3,6 +3,7 @@
  * place.c - HOST:PORT: see place.h
  */
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,19 @@ int place_read(const char *text, bool rule, struct place *place, struct err *e)
 		fault = read_host(place->host, bracketed, rule, &place->literal);
 	}
 	return fault ? err_say(e, EINVAL, "'%.300s': %s", text, fault) : 0;
+}
+
+int place_next(const char **list, struct place *place, struct err *e)
+{
+	char text[PLACE_HOST_MAX + 16];
+	size_t length = strcspn(*list, ",");
+	int r = (size_t)snprintf(text, sizeof(text), "%.*s", (int)length, *list) <
+				sizeof(text)
+			? place_read(text, true, place, e)
+			: err_say(e, EINVAL, "'%.300s': it is too long", *list);
+
+	*list += length + ((*list)[length] == ',');
+	return r;
 }
 
 bool place_allows(const struct place *rule, const struct place *asked)

@@ -39,5 +39,13 @@ struct place {
  */
 int place_read(const char *text, bool rule, struct place *place, struct err *e);
 
+/**
+ * place_next() - Read the next rule of a list with commas between
+ * @list:	Moves on; at the end of the string there is none left
+ *
+ * Return: as place_read()
+ */
+int place_next(const char **list, struct place *place, struct err *e);
+
 /** place_allows() - Is @asked what the rule names? Both are from place_read() */
 bool place_allows(const struct place *rule, const struct place *asked);

@@ -13,7 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include <curl/curl.h>
 
@@ -27,7 +26,11 @@
 
 static struct place rules[RULES_MAX];
 static struct secret secrets[SECRETS_MAX];
-static pid_t child[EGRESS_AT_ONCE]; /* 0: the slot is free */
+
+/* the processes of connections; of a slot that is free, the fd is -1 */
+static struct pollfd child[EGRESS_AT_ONCE + 2];
+#define CONTROL EGRESS_AT_ONCE
+#define LISTENER (EGRESS_AT_ONCE + 1)
 
 /* of HOST:NAME=FD, which start.c has checked */
 static int read_secret(const char *spec, struct secret *s, struct err *e)
@@ -62,32 +65,27 @@ static int read_words(struct proxy *p, char **argv, struct err *e)
 {
 	int r = 0;
 
-	while (r == 0 && *argv && strcmp(*argv, "--") != 0)
-		r = place_read(*argv++, true, &p->rule[p->rules++], e);
+	for (; r == 0 && *argv && strcmp(*argv, "--") != 0; argv++)
+		for (const char *rest = *argv; r == 0 && *rest;)
+			r = p->rules == RULES_MAX
+				    ? err_say(e, E2BIG,
+					      "--allow-host: more than %d hosts",
+					      RULES_MAX)
+				    : place_next(&rest, &p->rule[p->rules++], e);
 	for (argv += *argv != NULL; r == 0 && *argv; argv++)
 		r = read_secret(*argv, &p->secret[p->secrets++], e);
 	return r;
 }
 
-static void on_child(int signal)
-{
-	(void)signal;
-}
-
 static int prepare(struct proxy *p, struct egress_log **log, int log_fd, struct err *e)
 {
-	const struct sigaction wake = { .sa_handler = on_child };
-	sigset_t none;
-
-	(void)sigemptyset(&none);
-	(void)sigaddset(&none, SIGCHLD);
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* the kernel reaps */
+	(void)signal(SIGCHLD, SIG_IGN);
 	*log = mmap(NULL, sizeof(**log), PROT_READ | PROT_WRITE, MAP_SHARED, log_fd, 0);
 	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (*log == MAP_FAILED || p->shared == MAP_FAILED ||
-	    sigaction(SIGCHLD, &wake, NULL) < 0 ||
-	    sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+	if (*log == MAP_FAILED || p->shared == MAP_FAILED)
 		return err_set(e, errno, "egress: prepare");
 	(void)close(log_fd);
 	return curl_global_init(CURL_GLOBAL_DEFAULT)
@@ -95,101 +93,133 @@ static int prepare(struct proxy *p, struct egress_log **log, int log_fd, struct 
 		       : 0;
 }
 
-/* what became of a connection; its process could have written anything */
-static void note(struct egress_log *log, const struct egress_row *from)
+/* The row of the log for that of a connection, which its process could have written
+ * anything into; NULL: there is none left */
+static struct egress_row *find_row(struct egress_log *log, struct egress_row *row)
 {
-	struct egress_row row = *from, *to = log->row;
+	struct egress_row *to = log->row;
 	uint32_t i = 0;
+	bool allowed;
 
-	row.host[sizeof(row.host) - 1] = '\0';
-	if (!row.times)
-		row.end = EGRESS_OPEN;
-	while (i < log->rows && (strcmp(to[i].host, row.host) != 0 ||
-				 to[i].port != row.port || to[i].end != row.end))
+	row->host[sizeof(row->host) - 1] = '\0';
+	if (row->end >= EGRESS_ENDS)
+		row->end = EGRESS_OPEN;
+	allowed = egress_words[row->end].allowed;
+	while (i < log->rows &&
+	       (strcmp(to[i].host, row->host) != 0 || to[i].port != row->port ||
+		egress_words[to[i].end].allowed != allowed))
 		i++;
-	if (i == EGRESS_ROWS) {
-		log->more++;
-		return;
+	if (i == EGRESS_ROWS)
+		return NULL;
+	if (i == log->rows) {
+		to[i] = (struct egress_row){ .port = row->port };
+		to[i].end = allowed ? EGRESS_DONE : row->end;
+		memcpy(to[i].host, row->host, sizeof(row->host));
+		log->rows++;
 	}
-	if (i == log->rows)
-		to[i] = (struct egress_row){ .port = row.port, .end = row.end };
-	memcpy(to[i].host, row.host, sizeof(row.host));
-	to[i].sent += row.sent;
-	to[i].received += row.received;
-	to[i].times++;
-	log->rows = i == log->rows ? i + 1 : log->rows;
+	return &to[i];
 }
 
-static unsigned int reap(const struct proxy *p, struct egress_log *log)
+/* What a process has told before it goes on, or at its end */
+static void note(struct egress_log *log, struct egress_row row, bool ended)
 {
-	unsigned int left = 0;
+	struct egress_row *to = find_row(log, &row);
+	bool allowed = egress_words[row.end].allowed;
 
-	for (size_t i = 0; i < EGRESS_AT_ONCE; i++) {
-		if (child[i] && waitpid(child[i], NULL, WNOHANG) != 0) {
-			note(log, &p->shared->row[i]);
-			child[i] = 0;
-		}
-		left += child[i] != 0;
+	if (!to)
+		log->more += !ended;
+	if (!to)
+		return;
+	to->times += !ended;
+	to->sent += ended ? row.sent : 0;
+	to->received += ended ? row.received : 0;
+	/* what is refused has failed when it is told */
+	if (ended == allowed && row.end != EGRESS_DONE) {
+		to->failed++;
+		to->end = row.end;
 	}
-	return left;
 }
 
-static _Noreturn void be_child(struct proxy *p, size_t slot, int client, pid_t parent)
+/* Hear a process: its row is to be noted, or it has ended. */
+static void hear(const struct proxy *p, struct egress_log *log, size_t slot)
+{
+	char word;
+	bool ended = recv(child[slot].fd, &word, 1, MSG_DONTWAIT) != 1;
+
+	note(log, p->shared->row[slot], ended);
+	if (!ended && send(child[slot].fd, &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
+		return;
+	io_close_fd(&child[slot].fd);
+}
+
+static _Noreturn void be_child(struct proxy *p, size_t slot, int client, int socket,
+			       pid_t parent)
 {
 	const struct rlimit none = { 0 }, memory = { MEMORY_BYTES, MEMORY_BYTES };
-	struct connection c = {
-		.proxy = p, .row = &p->shared->row[slot], .client = client, .server = -1
-	};
+	struct connection c = { .proxy = p,
+				.row = &p->shared->row[slot],
+				.parent = socket,
+				.client = client,
+				.server = -1 };
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
 	    setrlimit(RLIMIT_NPROC, &none) < 0 || setrlimit(RLIMIT_AS, &memory) < 0)
 		_exit(1);
 	(void)close(p->listener);
+	for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
+		io_close_fd(&child[i].fd);
 	serve(&c);
 	_exit(0);
 }
 
 static void take(struct proxy *p)
 {
-	pid_t parent = getpid();
+	pid_t parent = getpid(), pid = -1;
 	size_t slot = 0;
-	int client = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+	cleanup_fd int client = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+	int ends[2];
 
-	if (client < 0)
-		return;
-	while (child[slot])
+	while (child[slot].fd >= 0)
 		slot++;
-	p->shared->row[slot] = (struct egress_row){ 0 };
-	child[slot] = fork();
-	if (child[slot] == 0)
-		be_child(p, slot, client, parent);
-	if (child[slot] < 0)
-		child[slot] = 0;
-	(void)close(client);
+	if (client < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return;
+	p->shared->row[slot] = (struct egress_row){ .end = EGRESS_OPEN };
+	pid = fork();
+	if (pid == 0)
+		be_child(p, slot, client, ends[1], parent);
+	(void)close(ends[1]);
+	child[slot] = (struct pollfd){ ends[0], POLLIN, 0 };
 }
 
 static void run(struct proxy *p, struct egress_log *log)
 {
-	struct pollfd fds[] = { { p->control, POLLIN, 0 }, { p->listener, POLLIN, 0 } };
 	uint64_t until = 0;
-	sigset_t open;
 
-	(void)sigemptyset(&open);
+	for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
+		child[i].fd = -1;
+	child[CONTROL] = (struct pollfd){ p->control, POLLIN, 0 };
 	for (;;) {
-		unsigned int busy = reap(p, log);
+		size_t busy = 0;
 		uint64_t now = clock_now_ms();
-		struct timespec left = { .tv_nsec = 100000000 };
 
+		for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
+			busy += child[i].fd >= 0;
 		if (until && (busy == 0 || now >= until))
 			break;
-		fds[0].fd = until ? -1 : p->control;
-		fds[1].fd = until || busy == EGRESS_AT_ONCE ? -1 : p->listener;
-		if (ppoll(fds, 2, until ? &left : NULL, &open) <= 0)
+		child[LISTENER] = (struct pollfd){
+			until || busy == EGRESS_AT_ONCE ? -1 : p->listener, POLLIN, 0
+		};
+		if (poll(child, EGRESS_AT_ONCE + 2, until ? (int)(until - now) : -1) <= 0)
 			continue;
-		if (!until && fds[0].revents)
-			until = clock_now_ms() + END_MS;
-		else if (fds[1].revents)
+		for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
+			if (child[i].revents)
+				hear(p, log, i);
+		if (child[LISTENER].revents)
 			take(p);
+		if (child[CONTROL].revents) {
+			child[CONTROL] = (struct pollfd){ .fd = -1 };
+			until = clock_now_ms() + END_MS;
+		}
 	}
 	log->whole = 1;
 }

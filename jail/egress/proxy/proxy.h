@@ -50,6 +50,8 @@ struct proxy {
 struct connection {
 	const struct proxy *proxy;
 	struct egress_row *row;
+	int parent; /* who writes the log: see tell() */
+	bool told;
 	int client, server; /* server: -1 before it is connected */
 	void *tls;          /* libcurl's handle for the server, or NULL */
 	uint64_t until_ms;  /* CLOCK_MONOTONIC, of all of it */
@@ -60,6 +62,13 @@ struct connection {
 
 /** serve() - Serve a connection; what became of it is in its row */
 void serve(struct connection *c);
+
+/**
+ * tell() - Have the row written into the log, once, before anything is sent to a host
+ *
+ * Who takes this process over can keep nothing out of the log that came before.
+ */
+void tell(struct connection *c);
 
 /** refuse() - Note why it is not served, for the row and for the jail; Return: -1 */
 int refuse(struct connection *c, enum egress_end end, int status, const char *fmt, ...)

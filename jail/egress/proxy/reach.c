@@ -137,6 +137,7 @@ int reach(struct connection *c, const struct place *to)
 	for (const struct addrinfo *at = list; at && r == 0; at = at->ai_next)
 		if (to->literal || address_is_public(at->ai_addr)) {
 			judged++;
+			tell(c);
 			r = try_one(c, at);
 		}
 	freeaddrinfo(list);

@@ -26,6 +26,16 @@ int refuse(struct connection *c, enum egress_end end, int status, const char *fm
 	return -1;
 }
 
+void tell(struct connection *c)
+{
+	char word = 0;
+
+	if (!c->told && (send(c->parent, &word, 1, MSG_NOSIGNAL) != 1 ||
+			 recv(c->parent, &word, 1, 0) != 1))
+		_exit(1);
+	c->told = true;
+}
+
 bool spend(struct connection *c, uint64_t *of, size_t bytes)
 {
 	*of += bytes;
@@ -63,6 +73,7 @@ static void answer(struct connection *c)
 			 "Content-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
 			 c->status, c->words, strlen(c->words) + 1, c->words);
 
+	tell(c);
 	/* a new connection takes that much at once */
 	(void)send(c->client, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -147,7 +158,6 @@ void serve(struct connection *c)
 		relay_request(c, &h);
 	else
 		relay_tunnel(c, &h);
-	c->row->times = 1;
 	/* what is broken off is reset, so that nobody takes a part for the whole */
 	if (c->status || c->row->end == EGRESS_DONE)
 		linger(c);

@@ -55,13 +55,11 @@ const struct filter_row filter_rows[] = {
 	{ "setsockopt", ALWAYS, 0, 0, "SO_LINGER; DNS" },
 	{ "shutdown", ALWAYS, 0, 0, "an end that is passed on" },
 	{ "poll", ALWAYS, 0, 0, "every wait" },
-	{ "ppoll", ALWAYS, 0, 0, "the same, until a child ends" },
 	{ "socketpair", ARG_EQ, 0, AF_UNIX, "libcurl wakes itself" },
 
 	{ "clone", ARG_CLEAR, 0, NO_FORK,
 	  "a process for a connection, which has RLIMIT_NPROC 0" },
 	{ "clone3", NEVER, 0, ENOSYS, "libc then takes clone" },
-	{ "wait4", ALWAYS, 0, 0, "its end" },
 	{ "set_robust_list", ALWAYS, 0, 0, "libc's fork" },
 	{ "prctl", ARG_EQ, 0, PR_SET_PDEATHSIG, "it ends with the first" },
 	{ "getppid", ALWAYS, 0, 0, "has that ended?" },
@@ -88,7 +86,6 @@ const struct filter_row filter_rows[] = {
 	{ "getrandom", ALWAYS, 0, 0, "TLS" },
 	{ "rt_sigaction", ALWAYS, 0, 0, "SIGPIPE" },
 	{ "rt_sigprocmask", ALWAYS, 0, 0, "fork" },
-	{ "rt_sigreturn", ALWAYS, 0, 0, "SIGCHLD" },
 	{ "restart_syscall", ALWAYS, 0, 0, "waits after a stop" },
 	{ "exit_group", ALWAYS, 0, 0, "its end" },
 };

@@ -50,6 +50,7 @@ static void forget(struct session *s)
 	event_loop_close(loop, &s->diagnostics);
 	tmpfs_usage_close(&s->tmpfs);
 	cgroup_close(&s->cgroup);
+	egress_end(&s->egress);
 	io_close_fd(&s->facts);
 	io_close_fd(&s->put.file.fd);
 	io_close_fd(&s->once.source);
@@ -203,6 +204,10 @@ static int adopt(struct session *s, const struct spawn_answer *a, int *fds, stru
 	s->facts = io_steal_fd(&fds[SPAWN_FACTS]);
 	s->tmpfs.work = io_steal_fd(&fds[SPAWN_WORK]);
 	s->tmpfs.tmp = io_steal_fd(&fds[SPAWN_TMP]);
+	s->egress.socket = io_steal_fd(&fds[SPAWN_PROXY]);
+	s->egress.log = io_steal_fd(&fds[SPAWN_PROXY_LOG]);
+	if (egress_map(&s->egress, e) < 0)
+		return -e->errnum;
 	s->start_ms = clock_now_ms();
 	s->control = PORT(io_steal_fd(&fds[SPAWN_CONTROL]), serve_control, s);
 	r = event_loop_listen(loop, &s->control, EPOLLIN);
@@ -243,6 +248,7 @@ int session_open(struct serve *serve, uint32_t number, struct once *once, struct
 	s->put.file.fd = -1;
 	s->tmpfs = TMPFS_USAGE_NONE;
 	s->cgroup = CGROUP_NONE;
+	s->egress = EGRESS_NONE;
 	s->facts = s->refused.fd = -1;
 	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
 	s->startup = (struct bell){ .ring = serve_late, .owner = s };

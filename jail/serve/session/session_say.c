@@ -148,7 +148,7 @@ static void print_media(const struct media_seen *seen, FILE *out)
 static void print_done(const struct step *step, const struct judgement *j, bool kept,
 		       const char *reason, FILE *out)
 {
-	const struct session *s = step->session;
+	struct session *s = step->session;
 	bool open = s->phase == PHASE_OPEN;
 	const char *state = kept ? "kept" : open ? "rolled-back" : "lost";
 	uint64_t peak =
@@ -172,6 +172,7 @@ static void print_done(const struct step *step, const struct judgement *j, bool 
 	json_number(",\"memory_peak_bytes\":", peak != 0, peak, out);
 	print_output(step, out);
 	print_media(&step->media.seen, out);
+	egress_print(",\"egress\":", s->egress.map, &s->egress_told, out);
 	(void)fprintf(out, ",\"strays\":%d,\"threads\":%u}",
 		      step->strays < 0 ? 1 : step->strays, step->threads);
 }

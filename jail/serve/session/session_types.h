@@ -5,6 +5,7 @@
 #pragma once
 
 #include "init/step_wire.h"
+#include "jail/egress/start.h"
 #include "jail/serve/wire/refusal.h"
 #include "jail/serve/session/serving.h"
 #include "jail/serve/rules/states.h"
@@ -139,6 +140,8 @@ struct session {
 	struct cgroup cgroup;
 	bool listened; /* violations are heard of */
 	int facts;
+	struct egress egress;          /* socket and log of its proxy */
+	struct egress_log egress_told; /* of it, to the client */
 	struct tmpfs_usage tmpfs;
 	struct port control, listener, diagnostics;
 	struct wire_reader reader; /* of control */

@@ -43,6 +43,7 @@ static void forget(struct spawned *j)
 		at = &(*at)->next;
 	*at = j->next;
 	p->count--;
+	egress_end(&j->egress);
 	event_loop_later(&p->loop, &j->forget, free, j);
 }
 
@@ -53,7 +54,10 @@ static void close_ends(struct spawned *j)
 
 	(void)event_loop_listen(loop, &j->control, 0);
 	(void)event_loop_listen(loop, &j->gate, 0);
-	j->control.fd = j->gate.fd = -1;
+	(void)event_loop_listen(loop, &j->proxy, 0);
+	j->control.fd = j->gate.fd = j->proxy.fd = -1;
+	io_close_fd(&j->egress.socket);
+	io_close_fd(&j->egress.log);
 	io_close_fd(&j->channel);
 	io_close_fd(&j->diagnostics);
 	io_close_fd(&j->facts);
@@ -112,7 +116,8 @@ static bool tell_opened(struct spawned *j)
 		[SPAWN_CONTROL] = up->jail.control,   [SPAWN_CHANNEL] = j->channel,
 		[SPAWN_DIAGNOSTICS] = j->diagnostics, [SPAWN_FACTS] = j->facts,
 		[SPAWN_LISTENER] = up->gate.listener, [SPAWN_WORK] = up->tmpfs.work,
-		[SPAWN_TMP] = up->tmpfs.tmp,
+		[SPAWN_TMP] = up->tmpfs.tmp,          [SPAWN_PROXY] = j->egress.socket,
+		[SPAWN_PROXY_LOG] = j->egress.log,
 	};
 	struct spawn_answer a = { .kind = SPAWN_OPENED,
 				  .number = j->number,
@@ -207,6 +212,32 @@ static void take_up(struct spawned *j)
 	spawned_update(j);
 }
 
+static void serve_proxy(struct port *p)
+{
+	struct spawned *j = p->owner;
+	struct err e;
+
+	(void)event_loop_listen(&j->spawner->loop, p, 0);
+	if (egress_hear(p->fd, 0, &e) < 0)
+		fail(j, &e);
+	else
+		take_up(j);
+}
+
+static void start_proxy(struct spawned *j)
+{
+	struct err e;
+	int r = egress_start(&j->up.jail, &j->egress, &e);
+
+	j->proxy.fd = j->egress.socket;
+	if (r == 0 && j->proxy.fd >= 0)
+		r = event_loop_listen(&j->spawner->loop, &j->proxy, EPOLLIN);
+	else if (r == 0)
+		take_up(j);
+	if (r < 0)
+		fail(j, &e);
+}
+
 /* after something was heard of a jail that is being made */
 static void look(struct spawned *j, int r, const struct err *e)
 {
@@ -214,8 +245,8 @@ static void look(struct spawned *j, int r, const struct err *e)
 		return;
 	if (r < 0)
 		fail(j, e);
-	else if (j->up.complete)
-		take_up(j);
+	else if (j->up.complete && j->egress.socket < 0)
+		start_proxy(j);
 }
 
 static void serve_gate(struct port *p)
@@ -322,6 +353,8 @@ static struct spawned *make(struct spawner *p, uint32_t number)
 	j->channel = j->diagnostics = j->facts = -1;
 	j->control = PORT(-1, serve_control, j);
 	j->gate = PORT(-1, serve_gate, j);
+	j->proxy = PORT(-1, serve_proxy, j);
+	j->egress = EGRESS_NONE;
 	j->late = (struct bell){ .ring = serve_late, .owner = j };
 	j->order = (struct order){ .jail = &j->up.jail, .made = serve_made };
 	j->next = p->bucket[number % SPAWNER_BUCKETS];

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "jail/egress/start.h"
 #include "jail/launch/ending.h"
 #include "jail/serve/spawner/measurer.h"
 #include "jail/serve/template/template_pool.h"
@@ -45,6 +46,8 @@ struct spawned {
 	struct port control, gate;
 	struct bell late;
 	struct ending ending;
+	struct egress egress; /* its proxy, which is heard before the gate is opened */
+	struct port proxy;
 	int channel, diagnostics, facts;
 	ino_t space;            /* its PID namespace */
 	bool asked;             /* a template, which has not answered yet */
