@@ -16,8 +16,12 @@ test: $(B)/packages.test ## every test
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
 ROOM.watch := watcher
 ROOM.serve := supervisor
+ROOM.proxy := egress
 TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
-UNIT_JAIL_C := $(filter-out jail/main.c jail/oci/main.c jail/oci/control.c,$(JAIL_C) $(OCI_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c init/syscalls.c \
+# the proxy of --allow-host, but for what starts and confines it
+PROXY_C := $(filter-out %/main.c %/confine.c %/syscalls.c,$(wildcard jail/egress/proxy/*.c))
+PROXY_LIBS := -lcurl -lssl -lcrypto
+UNIT_JAIL_C := $(filter-out jail/main.c jail/oci/main.c jail/oci/control.c,$(JAIL_C) $(OCI_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c jail/egress/proxy/syscalls.c init/syscalls.c $(PROXY_C) \
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c init/wire_reader.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
@@ -34,7 +38,7 @@ $(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
 	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
 $(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C)) | $(B)/stepjail.1
-	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ $(UNIT_WRAP) -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp $(LIBS)
+	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ $(UNIT_WRAP) -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp $(PROXY_LIBS) $(LIBS)
 $(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
 	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ $(AGENT_WRAP) -lcheck_pic -lsubunit -lrt -lm $(AGENT_LIBS)
 endef

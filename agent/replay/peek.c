@@ -14,7 +14,6 @@
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"
 #include "agent/replay/peek.h"
-#include "agent/session/jail_opts.h"
 #include "init/io.h"
 
 #define WORDS_MAX 1024 /* two lists of at most 256, and what comes once */

@@ -13,14 +13,13 @@ const struct egress_words egress_words[EGRESS_ENDS] = {
 	[EGRESS_UNASKED] = { "nothing was asked within 10 s", false },
 	[EGRESS_INVALID] = { "it is no request that a proxy takes", false },
 	[EGRESS_UNLISTED] = { "no --allow-host names it", false },
-	[EGRESS_PRIVATE] = { "its addresses are private, of this host or reserved: only --allow-host with the address itself allows one",
+	[EGRESS_PRIVATE] = { "no address of it is public: --allow-host ADDRESS:PORT allows one",
 			     false },
 	[EGRESS_NAMELESS] = { "its name cannot be looked up", true },
 	[EGRESS_UNREACHED] = { "it cannot be reached", true },
-	[EGRESS_OTHER_NAME] = { "a tunnel carries TLS for the host that it was asked for, and nothing else",
+	[EGRESS_OTHER_NAME] = { "a tunnel carries TLS with the name of its host alone",
 				true },
-	[EGRESS_UNTRUSTED] = { "TLS failed: its certificate is not of a known authority, or for another name",
-			       true },
+	[EGRESS_UNTRUSTED] = { "TLS failed: the answer to the request says why", true },
 	[EGRESS_LIMIT] = { "--egress-limit has no bytes left", true },
 	[EGRESS_SILENT] = { "it was silent for 60 s, or took more than 10 min", true },
 	[EGRESS_CUT] = { "it was broken off", true },
@@ -36,24 +35,17 @@ static struct egress_row take(const struct egress_log *log, uint32_t i)
 	return row;
 }
 
-static uint32_t count(const struct egress_log *log)
-{
-	uint32_t rows = log->rows;
-
-	return rows < EGRESS_ROWS ? rows : EGRESS_ROWS;
-}
-
 void egress_print(const char *words, const struct egress_log *log,
 		  struct egress_log *seen, FILE *out)
 {
 	const char *comma = "";
-	uint32_t rows = log ? count(log) : 0;
+	uint32_t rows = log ? log->rows : 0;
 
 	(void)fprintf(out, "%s%s", words, log ? "" : "null");
 	if (!log)
 		return;
 	(void)fputs("{\"hosts\":[", out);
-	for (uint32_t i = 0; i < rows; i++) {
+	for (uint32_t i = 0; i < rows && i < EGRESS_ROWS; i++) {
 		struct egress_row row = take(log, i);
 		const struct egress_row before =
 			seen ? seen->row[i] : (struct egress_row){ 0 };
@@ -84,9 +76,9 @@ void egress_print(const char *words, const struct egress_log *log,
 
 void egress_tell(const struct egress_log *log)
 {
-	uint32_t rows = log ? count(log) : 0;
+	uint32_t rows = log ? log->rows : 0;
 
-	for (uint32_t i = 0; i < rows; i++) {
+	for (uint32_t i = 0; i < rows && i < EGRESS_ROWS; i++) {
 		struct egress_row row = take(log, i);
 		const char *why = egress_words[row.end].why;
 

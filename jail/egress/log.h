@@ -62,7 +62,8 @@ struct egress_words {
 extern const struct egress_words egress_words[EGRESS_ENDS];
 
 /**
- * egress_print() - Write @words, and a JSON object of the log, or null where there is none
+ * egress_print() - Write @words, and a JSON object of the log, or null where there is
+ * none
  * @seen:	A copy of the log as it was, what is in it is left out; or NULL. Brought
  *		up to date
  */

@@ -2,10 +2,10 @@
 /*
  * start.c - start the proxy of a jail: see start.h
  */
+#include <inttypes.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -80,7 +80,7 @@ static int become(const struct jail *j, int program, int control, int log, uid_t
 	const char *argv[4 + PLAN_HOSTS_MAX + PLAN_HEADERS_MAX] = { "stepjail-egress" };
 	const char *environment[3] = { NULL };
 	char first[96], header[PLAN_HEADERS_MAX][HEADER_BYTES];
-	int listener, r = get_listener(j, &listener, e);
+	int listener = -1, r = get_listener(j, &listener, e);
 	size_t n = 2, count = 0;
 
 	if (r < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.h - a jail's one way out: the proxy of --allow-host, as its jail's launcher sees it
+ * start.h - a jail's one way out: the proxy of --allow-host, as its jail's launcher sees
+ * it
  *
  * The jail has loopback alone, and on 127.0.0.1:EGRESS_PORT a socket that listens. A
  * process enters the jail's network namespace to make that socket, hands it over and

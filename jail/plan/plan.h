@@ -196,7 +196,8 @@ int plan_add_call(struct plan *p, const char *spec, struct err *e);
 int plan_check_calls(const struct plan *p, struct err *e);
 
 /**
- * plan_add_host() - Allow one HOST:PORT, or more with commas between, see jail/egress/place/place.h; in jail/egress/
+ * plan_add_host() - Allow one HOST:PORT, or more with commas between, see
+ * jail/egress/place/place.h; in jail/egress/
  * @spec:	Kept, not copied
  *
  * Return: 0, -EINVAL, or -E2BIG

@@ -18,10 +18,9 @@ from egress_scene import RAW  # noqa: E402
 from test_egress import GET, UNLISTED  # noqa: E402
 from test_run import PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, Host, each_user  # noqa: E402
 
-PRIVATE = ("its addresses are private, of this host or reserved: only --allow-host with the address "
-           "itself allows one")
-UNTRUSTED = "TLS failed: its certificate is not of a known authority, or for another name"
-OTHER_NAME = "a tunnel carries TLS for the host that it was asked for, and nothing else"
+PRIVATE = "no address of it is public: --allow-host ADDRESS:PORT allows one"
+UNTRUSTED = "TLS failed: the answer to the request says why"
+OTHER_NAME = "a tunnel carries TLS with the name of its host alone"
 BEGIN = f"""
 import json, os
 GET, RAW, PUBLIC, OTHER, SIX, INSIDE = {GET!r}, {RAW!r}, "{{0}}", "{{1}}", "{{2}}", "{{3}}"

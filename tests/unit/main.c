@@ -94,6 +94,8 @@ static Suite *(*const suites[])(void) = {
 	jail_measure_suite,
 	jail_measurer_suite,
 	jail_tree_suite,
+	jail_egress_suite,
+	jail_place_suite,
 	jail_value_suite,
 	jail_violation_print_suite,
 	jail_violation_suite,

@@ -161,6 +161,8 @@ Suite *jail_spawner_suite(void);
 Suite *jail_measure_suite(void);
 Suite *jail_measurer_suite(void);
 Suite *jail_tree_suite(void);
+Suite *jail_egress_suite(void);
+Suite *jail_place_suite(void);
 Suite *jail_value_suite(void);
 Suite *jail_violation_print_suite(void);
 Suite *jail_violation_suite(void);

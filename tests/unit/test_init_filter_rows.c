@@ -18,13 +18,14 @@
 #include "tests/unit/suites.h"
 
 extern const struct filter_row jail_filter_rows[], init_filter_rows[],
-	watcher_filter_rows[], supervisor_filter_rows[], measurer_filter_rows[],
-	copier_filter_rows[];
-extern const size_t jail_filter_row_count, init_filter_row_count,
+	egress_filter_rows[], watcher_filter_rows[], supervisor_filter_rows[],
+	measurer_filter_rows[], copier_filter_rows[];
+extern const size_t jail_filter_row_count, init_filter_row_count, egress_filter_row_count,
 	watcher_filter_row_count, supervisor_filter_row_count, measurer_filter_row_count,
 	copier_filter_row_count;
 extern const char jail_filter_name[], init_filter_name[], watcher_filter_name[],
-	supervisor_filter_name[], measurer_filter_name[], copier_filter_name[];
+	egress_filter_name[], supervisor_filter_name[], measurer_filter_name[],
+	copier_filter_name[];
 
 static const struct {
 	const struct filter_row *rows;
@@ -33,6 +34,8 @@ static const struct {
 } tables[] = {
 	{ jail_filter_rows, &jail_filter_row_count, jail_filter_name, "filter_program" },
 	{ init_filter_rows, &init_filter_row_count, init_filter_name, "filter_init" },
+	{ egress_filter_rows, &egress_filter_row_count, egress_filter_name,
+	  "filter_egress" },
 	{ watcher_filter_rows, &watcher_filter_row_count, watcher_filter_name,
 	  "filter_watcher" },
 	{ supervisor_filter_rows, &supervisor_filter_row_count, supervisor_filter_name,

@@ -3,8 +3,8 @@
  * place.c - HOST:PORT: see place.h
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "jail/egress/place/place.h"
@@ -12,37 +12,28 @@
 #define NAME_MAX_BYTES 253
 #define LABEL_MAX_BYTES 63
 
-static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
-
 /* What is wrong with a name, or NULL */
 static const char *fault_of_name(const char *host)
 {
-	size_t label = 0;
-	const char *last = strrchr(host, '.');
+	size_t length;
 
 	if (strlen(host) > NAME_MAX_BYTES)
 		return "a name has 253 bytes at the most";
-	if (host[strspn(host, name_bytes)])
+	if (host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
 		return "a name has letters, digits, '-', '_' and '.'";
-	for (const char *at = host;; at++) {
-		if (*at && *at != '.') {
-			label++;
-			continue;
-		}
-		if (label == 0)
+	for (;; host += length + 1) {
+		length = strcspn(host, ".");
+		if (length == 0)
 			return "there is nothing before or behind a '.'";
-		if (label > LABEL_MAX_BYTES)
+		if (length > LABEL_MAX_BYTES)
 			return "what is between dots has 63 bytes at the most";
-		label = 0;
-		if (!*at)
+		if (!host[length])
 			break;
 	}
-	last = last ? last + 1 : host;
 	/* also "1" alone, and "0x7f" */
-	if (last[0] >= '0' && last[0] <= '9' &&
-	    (last[strspn(last, "0123456789")] == '\0' || strncmp(last, "0x", 2) == 0))
-		return "a name does not end in a number, and an IPv4 address is four of them";
-	return NULL;
+	return host[strspn(host, "0123456789")] == '\0' || strncmp(host, "0x", 2) == 0
+		       ? "a name does not end in a number, and an IPv4 address is four of them"
+		       : NULL;
 }
 
 static const char *read_host(char *host, bool bracketed, bool rule, bool *literal)
@@ -69,46 +60,43 @@ static const char *read_host(char *host, bool bracketed, bool rule, bool *litera
 	return fault_of_name(name);
 }
 
-int place_read(const char *text, bool rule, struct place *place, struct err *e)
+int place_read(const char *text, size_t length, uint16_t port, bool rule,
+	       struct place *place, struct err *e)
 {
-	const char *colon = strrchr(text, ':');
-	const char *from = text, *to = colon ? colon : text;
-	bool bracketed = text[0] == '[';
+	const char *colon = memrchr(text, ':', length),
+		   *bracket = memrchr(text, ']', length);
+	bool bracketed = length && text[0] == '[';
 	const char *fault = NULL;
-	char *end = NULL;
-	unsigned long port = 0;
+	unsigned int number = port;
+	const int shown = (int)length;
+	int end = 0;
 
-	if (colon && colon[1] >= '1' && colon[1] <= '9')
-		port = strtoul(colon + 1, &end, 10);
-	if (!end || *end || port > UINT16_MAX)
+	if (bracket > colon)
+		colon = NULL;
+	if (colon && sscanf(colon, ":%5u%n", &number, &end) == 1 && colon[1] >= '1' &&
+	    colon[1] <= '9' && number <= UINT16_MAX && colon + end == text + length)
+		length = (size_t)(colon - text);
+	else if (colon || !number)
 		fault = "a port from 1 to 65535 must be named, as in example.com:443";
-	if (!fault && bracketed && (to - from < 2 || to[-1] != ']'))
+	if (!fault && bracketed && (bracket != text + length - 1 || length < 2))
 		fault = "in brackets stands an IPv6 address";
-	if (!fault && bracketed) {
-		from++;
-		to--;
-	}
-	if (!fault && (size_t)(to - from) >= sizeof(place->host))
+	if (!fault && length >= PLACE_HOST_MAX)
 		fault = "a name has 253 bytes at the most";
 	if (!fault) {
-		*place = (struct place){ .port = (uint16_t)port };
-		for (size_t i = 0; from + i < to; i++)
-			place->host[i] = (char)(from[i] >= 'A' && from[i] <= 'Z'
-							? from[i] - 'A' + 'a'
-							: from[i]);
+		*place = (struct place){ .port = (uint16_t)number };
+		length -= bracketed ? 2 : 0;
+		for (size_t i = 0; i < length; i++)
+			place->host[i] =
+				(char)tolower((unsigned char)text[i + bracketed]);
 		fault = read_host(place->host, bracketed, rule, &place->literal);
 	}
-	return fault ? err_say(e, EINVAL, "'%.300s': %s", text, fault) : 0;
+	return fault ? err_say(e, EINVAL, "'%.*s': %s", shown, text, fault) : 0;
 }
 
 int place_next(const char **list, struct place *place, struct err *e)
 {
-	char text[PLACE_HOST_MAX + 16];
 	size_t length = strcspn(*list, ",");
-	int r = (size_t)snprintf(text, sizeof(text), "%.*s", (int)length, *list) <
-				sizeof(text)
-			? place_read(text, true, place, e)
-			: err_say(e, EINVAL, "'%.300s': it is too long", *list);
+	int r = place_read(*list, length, 0, true, place, e);
 
 	*list += length + ((*list)[length] == ',');
 	return r;

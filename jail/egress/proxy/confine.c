@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine.c - the proxy gives up everything but the network, before it accepts a connection
+ * confine.c - the proxy gives up everything but the network, before it accepts a
+ * connection
  *
  *	ids		as root, one that is nobody else's: start.c has set it
  *	capabilities	none; no_new_privs; not dumpable
@@ -8,12 +9,13 @@
  *	Landlock	reading what look-ups and certificates need: readable[]
  *	seccomp		syscalls.c
  *
- * Not confined is where it connects to: the rules are its own code's. Who takes it over has
- * the network of its user, and the secrets of --secret-header.
+ * Not confined is where it connects to: the rules are its own code's. Who takes it over
+ * has the network of its user, and the secrets of --secret-header.
  */
 #include <netdb.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <linux/capability.h>
@@ -27,51 +29,43 @@
 #include "filter_egress.h"
 
 #define FS_ALL_OF_ABI_1 ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
-#define FS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
-static const char *const readable[] = {
-	"/etc/resolv.conf",
-	"/etc/hosts",
-	"/etc/nsswitch.conf",
-	"/etc/host.conf",
-	"/etc/gai.conf",
-	"/etc/services",
-	"/etc/protocols",
-	"/etc/ssl",
-	"/etc/pki",
-	"/usr/lib/ssl",
-	"/usr/share/ca-certificates",
-	"/usr/local/share/ca-certificates",
-};
+static const char *const readable[] = { "/etc/resolv.conf",
+					"/etc/hosts",
+					"/etc/nsswitch.conf",
+					"/etc/host.conf",
+					"/etc/gai.conf",
+					"/etc/services",
+					"/etc/protocols",
+					"/etc/ssl",
+					"/etc/pki",
+					"/usr/lib/ssl",
+					"/usr/share/ca-certificates",
+					"/usr/local/share/ca-certificates" };
 
 /* a path that is not there is not needed */
 static int allow(int ruleset, const char *path)
 {
-	cleanup_fd int fd = path && *path ? open(path, O_PATH | O_CLOEXEC) : -1;
-	struct landlock_path_beneath_attr rule = { FS_READ, fd };
+	cleanup_fd int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
+	struct landlock_path_beneath_attr rule = { LANDLOCK_ACCESS_FS_READ_FILE, fd };
+	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return 0;
-	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule,
-		    0) == 0)
-		return 0;
-	/* of a file */
-	rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;
-	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule,
-		       0) < 0
-		       ? -errno
-		       : 0;
+	if (S_ISDIR(st.st_mode))
+		rule.allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR;
+	return (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
+			    &rule, 0);
 }
 
 static int confine_files(uint32_t *abi, struct err *e)
 {
-	const struct landlock_ruleset_attr attr = { .handled_access_fs =
-							    FS_ALL_OF_ABI_1 };
+	const struct landlock_ruleset_attr attr = { FS_ALL_OF_ABI_1 };
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			       LANDLOCK_CREATE_RULESET_VERSION);
 	cleanup_fd int ruleset =
 		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	int r = version < 0 || ruleset < 0 ? -errno : 0;
+	int r = version < 0 || ruleset < 0 ? -1 : 0;
 
 	for (size_t i = 0; r == 0 && i < COUNT(readable); i++)
 		r = allow(ruleset, readable[i]);
@@ -79,10 +73,10 @@ static int confine_files(uint32_t *abi, struct err *e)
 		r = allow(ruleset, getenv("SSL_CERT_FILE"));
 	if (r == 0)
 		r = allow(ruleset, getenv("SSL_CERT_DIR"));
-	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
-		r = -errno;
 	*abi = (uint32_t)version;
-	return r < 0 ? err_set(e, -r, "egress: Landlock") : 0;
+	return r < 0 || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0
+		       ? err_set(e, errno, "egress: Landlock")
+		       : 0;
 }
 
 /* what was done is in force, or nothing is accepted */

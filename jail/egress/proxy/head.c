@@ -2,8 +2,9 @@
 /*
  * head.c - the head of a request: see head.h
  *
- * What two parsers could read in two ways is refused: a lone CR or LF, a NUL, blanks before
- * a colon, folded lines, two lengths, a chunked body, a Host that is not the target's.
+ * What two parsers could read in two ways is refused: a lone CR or LF, a NUL, blanks
+ * before a colon, folded lines, two lengths, a chunked body, a Host that is not the
+ * target's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +16,15 @@
 #define LENGTH_DIGITS 15
 
 /* not sent on: it is for this hop alone, or made anew */
-static const char *const own[] = {
-	"Host",
-	"Connection",
-	"Keep-Alive",
-	"Proxy-Authorization",
-	"Proxy-Connection",
-	"Transfer-Encoding",
-	"TE",
-	"Trailer",
-	"Upgrade",
-};
+static const char *const own[] = { "Host",
+				   "Connection",
+				   "Keep-Alive",
+				   "Proxy-Authorization",
+				   "Proxy-Connection",
+				   "Transfer-Encoding",
+				   "TE",
+				   "Trailer",
+				   "Upgrade" };
 
 static int invalid(struct connection *c, const char *text)
 {
@@ -40,8 +39,8 @@ static int find_end(struct connection *c, struct head *h)
 		bool cr = i > 0 && h->bytes[i - 1] == '\r';
 
 		if (cr != (at == '\n'))
-			return invalid(
-				c, "a line ends with CR and LF, and has neither before");
+			return invalid(c,
+				       "a line ends with CR LF, and has neither before");
 		if (at == '\n' && i >= 3 && h->bytes[i - 2] == '\n') {
 			h->length = i + 1;
 			return 1;
@@ -49,9 +48,9 @@ static int find_end(struct connection *c, struct head *h)
 		if ((at < ' ' && at != '\r' && at != '\n' && at != '\t') || at == 0x7f)
 			return invalid(c, "the head has a control byte");
 	}
-	return h->have < HEAD_MAX ? 0
-				  : refuse(c, EGRESS_INVALID, 431,
-					   "the head is longer than %d bytes", HEAD_MAX);
+	return h->have < HEAD_MAX
+		       ? 0
+		       : refuse(c, EGRESS_INVALID, 431, "more than %d bytes", HEAD_MAX);
 }
 
 /* The next line as a string, without its CR and LF */
@@ -64,20 +63,12 @@ static char *next_line(char **at)
 	return line;
 }
 
-/* @port: to be used where the text has none */
 static int read_place(struct connection *c, const char *text, size_t length,
-		      const char *port, struct place *to)
+		      uint16_t port, struct place *to)
 {
-	char whole[PLACE_HOST_MAX + 16];
-	const char *colon = memrchr(text, ':', length),
-		   *bracket = memrchr(text, ']', length);
-	bool has_port = colon && (!bracket || colon > bracket);
 	struct err e;
 
-	if ((size_t)snprintf(whole, sizeof(whole), "%.*s%s", (int)length, text,
-			     has_port ? "" : port) >= sizeof(whole))
-		return invalid(c, "the host's name is too long");
-	return place_read(whole, false, to, &e) < 0 ? invalid(c, e.text) : 0;
+	return place_read(text, length, port, false, to, &e) < 0 ? invalid(c, e.text) : 0;
 }
 
 /* http://host:port/path?query */
@@ -86,12 +77,10 @@ static int read_url(struct connection *c, struct head *h, char *url)
 	size_t length;
 
 	if (strncasecmp(url, "http://", 7) != 0)
-		return invalid(
-			c,
-			"a proxy takes http://HOST/ and CONNECT; https:// needs CONNECT");
+		return invalid(c, "this takes http://HOST/ and CONNECT");
 	url += 7;
 	length = strcspn(url, "/?");
-	if (read_place(c, url, length, ":80", &h->to) < 0)
+	if (read_place(c, url, length, 80, &h->to) < 0)
 		return -1;
 	url += length;
 	/* in place of the host's last byte, which has been read */
@@ -108,7 +97,8 @@ static int read_request(struct connection *c, struct head *h, char *line)
 	char *target = strchr(line, ' ');
 	char *version = target ? strchr(target + 1, ' ') : NULL;
 
-	if (!version || (strcmp(version, " HTTP/1.1") && strcmp(version, " HTTP/1.0")))
+	if (!version ||
+	    (strcmp(version, " HTTP/1.1") != 0 && strcmp(version, " HTTP/1.0") != 0))
 		return invalid(c, "this is no HTTP/1.1 request");
 	*target++ = *version++ = '\0';
 	h->method = line;
@@ -116,7 +106,7 @@ static int read_request(struct connection *c, struct head *h, char *line)
 	if (!*line || strlen(line) > METHOD_MAX || line[strspn(line, UPPER)])
 		return invalid(c, "the method is none");
 	return strcmp(line, "CONNECT") == 0
-		       ? read_place(c, target, strlen(target), "", &h->to)
+		       ? read_place(c, target, strlen(target), 0, &h->to)
 		       : read_url(c, h, target);
 }
 
@@ -128,23 +118,20 @@ static int take_field(struct connection *c, struct head *h, struct field *f)
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		f->dropped = f->dropped || strcasecmp(own[i], f->name) == 0;
 	if (strcasecmp(f->name, "Transfer-Encoding") == 0)
-		return refuse(
-			c, EGRESS_INVALID, 411,
-			"a body has a Content-Length here, and no Transfer-Encoding");
+		return refuse(c, EGRESS_INVALID, 411, "a body needs Content-Length");
 	if (strcasecmp(f->name, "Content-Length") == 0) {
 		if (h->has_length || !digits || digits > LENGTH_DIGITS ||
 		    f->value[digits])
-			return invalid(c, "Content-Length is one number, given once");
+			return invalid(c, "Content-Length is one number, once");
 		h->has_length = true;
 		h->body_bytes = strtoull(f->value, NULL, 10);
 	}
 	if (strcasecmp(f->name, "Host") != 0)
 		return 0;
-	if (read_place(c, f->value, strlen(f->value), ":80", &host) < 0)
+	if (read_place(c, f->value, strlen(f->value), 80, &host) < 0)
 		return -1;
-	return strcmp(host.host, h->to.host) == 0
-		       ? 0
-		       : invalid(c, "Host is not the host of the request's target");
+	return strcmp(host.host, h->to.host) != 0 ? invalid(c, "Host is not the URL's")
+						  : 0;
 }
 
 static int read_field(struct connection *c, struct head *h, char *line)
@@ -153,8 +140,7 @@ static int read_field(struct connection *c, struct head *h, char *line)
 	char *value = line + name + 1, *end;
 
 	if (h->fields == HEAD_FIELDS)
-		return refuse(c, EGRESS_INVALID, 431, "there are more than %d fields",
-			      HEAD_FIELDS);
+		return refuse(c, EGRESS_INVALID, 431, "more than %d fields", HEAD_FIELDS);
 	if (name == 0 || line[name] != ':')
 		return invalid(c, "a field is NAME: VALUE, on one line");
 	line[name] = '\0';

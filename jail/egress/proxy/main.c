@@ -22,43 +22,46 @@
 
 #define RULES_MAX 64
 #define END_MS 1000
-#define MEMORY_BYTES (512u << 20)
 
 static struct place rules[RULES_MAX];
 static struct secret secrets[SECRETS_MAX];
 
 /* the processes of connections; of a slot that is free, the fd is -1 */
-static struct pollfd child[EGRESS_AT_ONCE + 2];
 #define CONTROL EGRESS_AT_ONCE
 #define LISTENER (EGRESS_AT_ONCE + 1)
+static struct pollfd child[] = { [0 ... LISTENER] = { -1, POLLIN, 0 } };
 
-/* of HOST:NAME=FD, which start.c has checked */
-static int read_secret(const char *spec, struct secret *s, struct err *e)
+/* of HOST:NAME=FD, which options.c has checked */
+static int read_secret(const struct proxy *p, const char *spec, struct secret *s,
+		       struct err *e)
 {
 	const char *colon = strchr(spec, ':'), *equals = strchr(spec, '=');
 	int name = (int)(equals - spec), fd = atoi(equals + 1);
 	ssize_t n = io_read_text(fd, s->value, sizeof(s->value));
-	size_t length = n < 0 ? 0 : strcspn(s->value, "\r\n");
+	struct place to;
 
 	(void)close(fd);
 	if (n < 0)
 		return err_set(e, (int)-n, "--secret-header: read the file of %.*s", name,
 			       spec);
-	(void)snprintf(s->host, sizeof(s->host), "%.*s", (int)(colon - spec), spec);
-	(void)snprintf(s->name, sizeof(s->name), "%.*s", (int)(equals - colon - 1),
-		       colon + 1);
-	if (length == 0 || (size_t)n > length + 2)
-		return err_say(e, EINVAL,
-			       "--secret-header: the file of %.*s must have one line",
-			       name, spec);
-	s->value[length] = '\0';
-	for (const char *at = s->value; *at; at++)
-		if (*at < ' ' || *at > '~')
+	while (n > 0 && strchr("\r\n", s->value[n - 1]))
+		s->value[--n] = '\0';
+	for (ssize_t i = 0; i < n || i == 0; i++)
+		if (s->value[i] < ' ' || s->value[i] > '~')
 			return err_say(
 				e, EINVAL,
-				"--secret-header: the file of %.*s has a byte that no header may have",
+				"--secret-header: the file of %.*s must have one line, of ASCII without control bytes",
 				name, spec);
-	return 0;
+	(void)snprintf(s->name, sizeof(s->name), "%.*s", (int)(equals - colon - 1),
+		       colon + 1);
+	if (place_read(spec, (size_t)(colon - spec), 443, false, &to, e) < 0)
+		return err_within(e, "--secret-header: ");
+	memcpy(s->host, to.host, sizeof(s->host));
+	return is_listed(p, &to)
+		       ? 0
+		       : err_say(e, EINVAL,
+				 "--secret-header: %s:443 is not allowed: --allow-host %s:443",
+				 to.host, to.host);
 }
 
 static int read_words(struct proxy *p, char **argv, struct err *e)
@@ -67,13 +70,12 @@ static int read_words(struct proxy *p, char **argv, struct err *e)
 
 	for (; r == 0 && *argv && strcmp(*argv, "--") != 0; argv++)
 		for (const char *rest = *argv; r == 0 && *rest;)
-			r = p->rules == RULES_MAX
-				    ? err_say(e, E2BIG,
-					      "--allow-host: more than %d hosts",
-					      RULES_MAX)
-				    : place_next(&rest, &p->rule[p->rules++], e);
+			r = p->rules < RULES_MAX
+				    ? place_next(&rest, &p->rule[p->rules++], e)
+				    : err_say(e, E2BIG, "--allow-host: too many: %d",
+					      RULES_MAX);
 	for (argv += *argv != NULL; r == 0 && *argv; argv++)
-		r = read_secret(*argv, &p->secret[p->secrets++], e);
+		r = read_secret(p, *argv, &p->secret[p->secrets++], e);
 	return r;
 }
 
@@ -88,9 +90,7 @@ static int prepare(struct proxy *p, struct egress_log **log, int log_fd, struct 
 	if (*log == MAP_FAILED || p->shared == MAP_FAILED)
 		return err_set(e, errno, "egress: prepare");
 	(void)close(log_fd);
-	return curl_global_init(CURL_GLOBAL_DEFAULT)
-		       ? err_say(e, ENOMEM, "egress: libcurl")
-		       : 0;
+	return curl_global_init(CURL_GLOBAL_DEFAULT) ? err_set(e, ENOMEM, "libcurl") : 0;
 }
 
 /* The row of the log for that of a connection, which its process could have written
@@ -126,10 +126,10 @@ static void note(struct egress_log *log, struct egress_row row, bool ended)
 	struct egress_row *to = find_row(log, &row);
 	bool allowed = egress_words[row.end].allowed;
 
-	if (!to)
+	if (!to) {
 		log->more += !ended;
-	if (!to)
 		return;
+	}
 	to->times += !ended;
 	to->sent += ended ? row.sent : 0;
 	to->received += ended ? row.received : 0;
@@ -147,15 +147,14 @@ static void hear(const struct proxy *p, struct egress_log *log, size_t slot)
 	bool ended = recv(child[slot].fd, &word, 1, MSG_DONTWAIT) != 1;
 
 	note(log, p->shared->row[slot], ended);
-	if (!ended && send(child[slot].fd, &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
-		return;
-	io_close_fd(&child[slot].fd);
+	if (ended || send(child[slot].fd, &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		io_close_fd(&child[slot].fd);
 }
 
-static _Noreturn void be_child(struct proxy *p, size_t slot, int client, int socket,
-			       pid_t parent)
+static _Noreturn void be_child(struct proxy *p, struct egress_log *log, size_t slot,
+			       int client, int socket, pid_t parent)
 {
-	const struct rlimit none = { 0 }, memory = { MEMORY_BYTES, MEMORY_BYTES };
+	const struct rlimit none = { 0 }, memory = { 512u << 20, 512u << 20 };
 	struct connection c = { .proxy = p,
 				.row = &p->shared->row[slot],
 				.parent = socket,
@@ -163,7 +162,8 @@ static _Noreturn void be_child(struct proxy *p, size_t slot, int client, int soc
 				.server = -1 };
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
-	    setrlimit(RLIMIT_NPROC, &none) < 0 || setrlimit(RLIMIT_AS, &memory) < 0)
+	    setrlimit(RLIMIT_NPROC, &none) < 0 || setrlimit(RLIMIT_AS, &memory) < 0 ||
+	    munmap(log, sizeof(*log)) < 0)
 		_exit(1);
 	(void)close(p->listener);
 	for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
@@ -172,9 +172,9 @@ static _Noreturn void be_child(struct proxy *p, size_t slot, int client, int soc
 	_exit(0);
 }
 
-static void take(struct proxy *p)
+static void take(struct proxy *p, struct egress_log *log)
 {
-	pid_t parent = getpid(), pid = -1;
+	pid_t parent = getpid(), pid;
 	size_t slot = 0;
 	cleanup_fd int client = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
 	int ends[2];
@@ -186,18 +186,16 @@ static void take(struct proxy *p)
 	p->shared->row[slot] = (struct egress_row){ .end = EGRESS_OPEN };
 	pid = fork();
 	if (pid == 0)
-		be_child(p, slot, client, ends[1], parent);
+		be_child(p, log, slot, client, ends[1], parent);
 	(void)close(ends[1]);
-	child[slot] = (struct pollfd){ ends[0], POLLIN, 0 };
+	child[slot].fd = ends[0];
 }
 
 static void run(struct proxy *p, struct egress_log *log)
 {
 	uint64_t until = 0;
 
-	for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
-		child[i].fd = -1;
-	child[CONTROL] = (struct pollfd){ p->control, POLLIN, 0 };
+	child[CONTROL].fd = p->control;
 	for (;;) {
 		size_t busy = 0;
 		uint64_t now = clock_now_ms();
@@ -206,18 +204,16 @@ static void run(struct proxy *p, struct egress_log *log)
 			busy += child[i].fd >= 0;
 		if (until && (busy == 0 || now >= until))
 			break;
-		child[LISTENER] = (struct pollfd){
-			until || busy == EGRESS_AT_ONCE ? -1 : p->listener, POLLIN, 0
-		};
+		child[LISTENER].fd = until || busy == EGRESS_AT_ONCE ? -1 : p->listener;
 		if (poll(child, EGRESS_AT_ONCE + 2, until ? (int)(until - now) : -1) <= 0)
 			continue;
 		for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
 			if (child[i].revents)
 				hear(p, log, i);
 		if (child[LISTENER].revents)
-			take(p);
+			take(p, log);
 		if (child[CONTROL].revents) {
-			child[CONTROL] = (struct pollfd){ .fd = -1 };
+			child[CONTROL].fd = -1;
 			until = clock_now_ms() + END_MS;
 		}
 	}

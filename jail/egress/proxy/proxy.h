@@ -2,18 +2,19 @@
 /*
  * proxy.h - stepjail-egress: a jail's one way out, in a process that may do nothing else
  *
- * One process accepts connections and reads none of their bytes (main.c). It forks one for
- * each, which serves one request and ends (serve.c):
+ * One process accepts connections and reads none of their bytes (main.c). It forks one
+ * for each, which serves one request and ends (serve.c):
  *
  *	head.c		read a request as strictly as can be; what is odd is refused
- *	reach.c		compare with the rules, look the name up once, judge the addresses,
- *			connect to one of them
+ *	reach.c		compare with the rules, look the name up once, judge the
+ *			addresses, connect to one of them
  *	tls.c		http://HOST/ over TLS, by libcurl; the name in a ClientHello
  *	relay.c		CONNECT: bytes pass, once TLS has named that host. Any other
- *			request: its head is written anew, and its response passes as it is
+ *			request: its head is written anew, and its response passes as it
+ *			is
  *
- * One request a connection, with one length: two parsers cannot disagree on where the next
- * request begins.
+ * One request a connection, with one length: two parsers cannot disagree on where the
+ * next request begins.
  */
 #pragma once
 
@@ -84,8 +85,8 @@ bool spend(struct connection *c, uint64_t *of, size_t bytes);
 /**
  * wait_for() - Wait for poll(2)'s events of client or server; 0: that one is passed over
  *
- * Return: 1; 0: time is up; -1: the run, or the time of the connection, has ended; both are
- * noted
+ * Return: 1; 0: time is up; -1: the run, or the time of the connection, has ended; both
+ * are noted
  */
 int wait_for(struct connection *c, short client, short server, int wait_ms);
 
@@ -99,17 +100,17 @@ int reach(struct connection *c, const struct place *to);
 /** is_listed() - Does a rule name it? */
 bool is_listed(const struct proxy *p, const struct place *to);
 
-struct sockaddr;
-
-/** address_is_public() - Is this address of the internet, for anybody to be reached? */
-bool address_is_public(const struct sockaddr *at);
+/**
+ * address_is_public() - Is this address of the internet, for anybody to be reached?
+ * @family:	AF_INET or AF_INET6
+ */
+bool address_is_public(int family, const uint8_t *at);
 
 /** tls_open() - Speak TLS with the server, whose name must be the place's; 0, or -1 */
 int tls_open(struct connection *c, const struct place *to);
 
-/** tls_receive(), tls_send() - As recv(2) and send(2) that do not wait, over TLS */
-ssize_t tls_receive(struct connection *c, void *bytes, size_t length);
-ssize_t tls_send(struct connection *c, const void *bytes, size_t length);
+/** tls_move() - As recv(2), or send(2), that does not wait, over TLS */
+ssize_t tls_move(struct connection *c, bool in, void *bytes, size_t length);
 
 /**
  * tls_name() - Find the server's name in the beginning of a TLS connection, RFC 6066 3

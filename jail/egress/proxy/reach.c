@@ -6,8 +6,9 @@
  * changes its address in between changes nothing. A literal address is only reached where
  * a rule names it, and then whatever it is.
  */
+#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "init/io.h"
@@ -16,77 +17,61 @@
 #define CONNECT_MS 10000
 
 /* networks that are not the internet's: IANA's special-purpose address registries */
-static const struct {
-	uint8_t at[4];
-	unsigned int bits;
-} private4[] = {
-	{ { 0 }, 8 },
-	{ { 10 }, 8 },
-	{ { 100, 64 }, 10 },
-	{ { 127 }, 8 },
-	{ { 169, 254 }, 16 },
-	{ { 172, 16 }, 12 },
-	{ { 192, 0, 0 }, 24 },
-	{ { 192, 0, 2 }, 24 },
-	{ { 192, 31, 196 }, 24 },
-	{ { 192, 52, 193 }, 24 },
-	{ { 192, 88, 99 }, 24 },
-	{ { 192, 168 }, 16 },
-	{ { 192, 175, 48 }, 24 },
-	{ { 198, 18 }, 15 },
-	{ { 198, 51, 100 }, 24 },
-	{ { 203, 0, 113 }, 24 },
-	{ { 224 }, 4 },
-	{ { 240 }, 4 },
+static const char *const private4[] = {
+	"0.0.0.0/8",       "10.0.0.0/8",      "100.64.0.0/10",   "127.0.0.0/8",
+	"169.254.0.0/16",  "172.16.0.0/12",   "192.0.0.0/24",    "192.0.2.0/24",
+	"192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",  "192.168.0.0/16",
+	"192.175.48.0/24", "198.18.0.0/15",   "198.51.100.0/24", "203.0.113.0/24",
+	"224.0.0.0/4",     "240.0.0.0/4"
 };
 
-/* Of IPv6, 2000::/3 alone is handed out; of that not these. Where another address is
- * embedded, that one counts. */
-static const struct {
-	uint8_t at[12];
-	unsigned int bits;
-	int embeds; /* offset of an IPv4 address, 0 for none */
-} special6[] = {
-	{ { 0x00, 0x64, 0xff, 0x9b }, 96, 12 },      /* NAT64 */
-	{ { 0x20, 0x01, 0x00 }, 23, 0 },             /* Teredo, ORCHID and others */
-	{ { 0x20, 0x01, 0x0d, 0xb8 }, 32, 0 },       /* documentation */
-	{ { 0x20, 0x02 }, 16, 2 },                   /* 6to4 */
-	{ { 0x26, 0x20, 0x00, 0x4f, 0x80 }, 48, 0 }, /* AS112 */
-	{ { 0x3f, 0xff }, 20, 0 },                   /* documentation */
-};
+/* Of IPv6, 2000::/3 alone is handed out; of that not these: Teredo and others, 6to4,
+ * AS112, and what documentation has. Of NAT64, the address within counts. */
+static const char *const special6[] = { "2001::/23", "2001:db8::/32", "2002::/16",
+					"2620:4f:8000::/48", "3fff::/20" };
+static const char nat64[] = "64:ff9b::/96";
 
-static bool is_within(const uint8_t *address, const uint8_t *network, unsigned int bits)
+static bool is_within(int family, const uint8_t *address, const char *network)
 {
-	unsigned int rest = bits % 8;
+	uint8_t at[16];
+	char text[32];
+	unsigned int bits, rest;
 
-	return memcmp(address, network, bits / 8) == 0 &&
-	       (rest == 0 ||
-		((address[bits / 8] ^ network[bits / 8]) >> (8 - rest)) == 0);
+	if (sscanf(network, "%31[^/]/%u", text, &bits) != 2 ||
+	    inet_pton(family, text, at) != 1)
+		abort();
+	rest = bits % 8;
+	return memcmp(address, at, bits / 8) == 0 &&
+	       (rest == 0 || (address[bits / 8] ^ at[bits / 8]) >> (8 - rest) == 0);
 }
 
 static bool is_public4(const uint8_t *at)
 {
-	for (size_t i = 0; i < sizeof(private4) / sizeof(private4[0]); i++)
-		if (is_within(at, private4[i].at, private4[i].bits))
+	for (size_t i = 0; i < COUNT(private4); i++)
+		if (is_within(AF_INET, at, private4[i]))
 			return false;
 	return true;
 }
 
-bool address_is_public(const struct sockaddr *at)
+bool address_is_public(int family, const uint8_t *at)
 {
-	const uint8_t *six;
+	if (family == AF_INET || is_within(AF_INET6, at, nat64))
+		return is_public4(family == AF_INET ? at : at + 12);
+	for (size_t i = 0; i < COUNT(special6); i++)
+		if (is_within(AF_INET6, at, special6[i]))
+			return false;
+	return family == AF_INET6 && at[0] >> 5 == 1;
+}
 
-	if (at->sa_family == AF_INET)
-		return is_public4(
-			(const uint8_t *)&((const struct sockaddr_in *)(const void *)at)
-				->sin_addr);
-	if (at->sa_family != AF_INET6)
-		return false;
-	six = ((const struct sockaddr_in6 *)(const void *)at)->sin6_addr.s6_addr;
-	for (size_t i = 0; i < sizeof(special6) / sizeof(special6[0]); i++)
-		if (is_within(six, special6[i].at, special6[i].bits))
-			return special6[i].embeds && is_public4(six + special6[i].embeds);
-	return six[0] >> 5 == 1;
+/* as getaddrinfo(3) has it */
+static bool is_public(const struct sockaddr *at)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)at;
+	const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)at;
+
+	return address_is_public(at->sa_family, at->sa_family == AF_INET
+							? (const uint8_t *)&four->sin_addr
+							: six->sin6_addr.s6_addr);
 }
 
 bool is_listed(const struct proxy *p, const struct place *to)
@@ -135,7 +120,7 @@ int reach(struct connection *c, const struct place *to)
 		return refuse(c, EGRESS_NAMELESS, 502, "%s cannot be looked up: %s",
 			      to->host, gai_strerror(r));
 	for (const struct addrinfo *at = list; at && r == 0; at = at->ai_next)
-		if (to->literal || address_is_public(at->ai_addr)) {
+		if (to->literal || is_public(at->ai_addr)) {
 			judged++;
 			tell(c);
 			r = try_one(c, at);

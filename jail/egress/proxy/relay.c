@@ -21,20 +21,16 @@ struct flow {
 
 static struct flow up = { .up = true }, down;
 
-static ssize_t take(struct connection *c, bool from_client, void *bytes, size_t length)
-{
-	if (!from_client && c->tls)
-		return tls_receive(c, bytes, length);
-	return recv(from_client ? c->client : c->server, bytes, length, MSG_DONTWAIT);
-}
-
-static ssize_t give(struct connection *c, bool to_client, const void *bytes,
+/* As recv(2) and send(2), without waiting */
+static ssize_t pass(struct connection *c, bool client, bool in, void *bytes,
 		    size_t length)
 {
-	if (!to_client && c->tls)
-		return tls_send(c, bytes, length);
-	return send(to_client ? c->client : c->server, bytes, length,
-		    MSG_DONTWAIT | MSG_NOSIGNAL);
+	int fd = client ? c->client : c->server;
+
+	if (!client && c->tls)
+		return tls_move(c, in, bytes, length);
+	return in ? recv(fd, bytes, length, MSG_DONTWAIT)
+		  : send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static int cut(struct connection *c)
@@ -49,7 +45,8 @@ static int move(struct connection *c, struct flow *f)
 	ssize_t n;
 
 	if (f->have == 0 && f->left) {
-		n = take(c, f->up, f->bytes, f->left < FLOW_BYTES ? f->left : FLOW_BYTES);
+		n = pass(c, f->up, true, f->bytes,
+			 f->left < FLOW_BYTES ? f->left : FLOW_BYTES);
 		if (n < 0)
 			return errno == EAGAIN ? 0 : cut(c);
 		f->at = 0;
@@ -60,7 +57,7 @@ static int move(struct connection *c, struct flow *f)
 	}
 	if (f->have == 0)
 		return 0;
-	n = give(c, !f->up, f->bytes + f->at, f->have);
+	n = pass(c, !f->up, false, f->bytes + f->at, f->have);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : cut(c);
 	f->at += (size_t)n;
@@ -95,8 +92,7 @@ static void relay(struct connection *c)
 	c->row->end = EGRESS_DONE;
 }
 
-static void put(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void put(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void put(const char *fmt, ...)
 {
 	va_list args;
 

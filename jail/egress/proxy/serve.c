@@ -11,8 +11,6 @@
 #include "jail/egress/proxy/head.h"
 
 #define LINGER_MS 2000
-#define HTTPS 443
-#define HTTP 80
 
 int refuse(struct connection *c, enum egress_end end, int status, const char *fmt, ...)
 {
@@ -96,21 +94,20 @@ static void linger(struct connection *c)
 /* Return: 1, or -1: nothing, or nothing whole, was asked */
 static int read_head(struct connection *c, struct head *h)
 {
-	uint64_t until = clock_now_ms() + EGRESS_HEAD_MS;
 	int r;
 
+	c->until_ms = clock_now_ms() + EGRESS_HEAD_MS;
 	while ((r = head_parse(c, h)) == 0) {
-		uint64_t now = clock_now_ms();
-		ssize_t n = now < until ? wait_for(c, POLLIN, 0, (int)(until - now)) : 0;
+		ssize_t n = wait_for(c, POLLIN, 0, EGRESS_HEAD_MS);
 
 		if (n > 0)
 			n = recv(c->client, h->bytes + h->have, HEAD_MAX - h->have,
 				 MSG_DONTWAIT);
 		if (n <= 0)
-			return refuse(c, EGRESS_UNASKED, 408,
-				      "no whole request came within 10 s");
+			return refuse(c, EGRESS_UNASKED, 408, "no request within 10 s");
 		h->have += (size_t)n;
 	}
+	c->until_ms = clock_now_ms() + EGRESS_TOTAL_MS;
 	return r;
 }
 
@@ -119,9 +116,9 @@ static bool upgrade(const struct proxy *p, struct head *h)
 {
 	struct place https = h->to;
 
-	https.port = HTTPS;
+	https.port = 443;
 	if (!h->target || !is_listed(p, &https) ||
-	    (h->to.port != HTTPS && (h->to.port != HTTP || is_listed(p, &h->to))))
+	    (h->to.port != 443 && (h->to.port != 80 || is_listed(p, &h->to))))
 		return false;
 	h->to = https;
 	return true;
@@ -151,7 +148,6 @@ void serve(struct connection *c)
 {
 	static struct head h;
 
-	c->until_ms = clock_now_ms() + EGRESS_TOTAL_MS;
 	if (begin(c, &h) < 0)
 		answer(c);
 	else if (h.target)

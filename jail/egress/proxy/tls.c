@@ -2,8 +2,8 @@
 /*
  * tls.c - TLS: libcurl speaks it with a server, OpenSSL reads what a jail says of it
  *
- * libcurl is given the connected socket, so it looks no name up and connects to nothing. It
- * checks the certificate, and the name in it.
+ * libcurl is given the connected socket, so it looks no name up and connects to nothing.
+ * It checks the certificate, and the name in it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,21 +32,19 @@ static int is_connected(void *arg, curl_socket_t fd, curlsocktype type)
 
 int tls_open(struct connection *c, const struct place *to)
 {
-	char url[PLACE_HOST_MAX + 16], text[PLACE_HOST_MAX + 32];
+	char url[PLACE_HOST_MAX + 16];
 	/* what OpenSSL's own programs obey, libcurl does not */
 	const char *file = getenv("SSL_CERT_FILE"), *folder = getenv("SSL_CERT_DIR");
-	struct curl_slist *known;
+	/* in place of a look-up; nothing connects to it */
+	struct curl_slist *to_that = curl_slist_append(NULL, "::192.0.2.1:");
 	CURLcode r = CURLE_OUT_OF_MEMORY;
 
 	(void)snprintf(url, sizeof(url),
 		       strchr(to->host, ':') ? "https://[%s]:%u" : "https://%s:%u",
 		       to->host, to->port);
-	/* in place of a look-up; nothing connects to it */
-	(void)snprintf(text, sizeof(text), "%s:%u:192.0.2.1", to->host, to->port);
-	known = curl_slist_append(NULL, text);
 	c->tls = curl_easy_init();
-	if (c->tls && known && !curl_easy_setopt(c->tls, CURLOPT_URL, url) &&
-	    (to->literal || !curl_easy_setopt(c->tls, CURLOPT_RESOLVE, known)) &&
+	if (c->tls && to_that && !curl_easy_setopt(c->tls, CURLOPT_URL, url) &&
+	    !curl_easy_setopt(c->tls, CURLOPT_CONNECT_TO, to_that) &&
 	    !curl_easy_setopt(c->tls, CURLOPT_OPENSOCKETFUNCTION, give_socket) &&
 	    !curl_easy_setopt(c->tls, CURLOPT_OPENSOCKETDATA, c) &&
 	    !curl_easy_setopt(c->tls, CURLOPT_SOCKOPTFUNCTION, is_connected) &&
@@ -58,32 +56,20 @@ int tls_open(struct connection *c, const struct place *to)
 	    !curl_easy_setopt(c->tls, CURLOPT_NOSIGNAL, 1L) &&
 	    !curl_easy_setopt(c->tls, CURLOPT_CONNECTTIMEOUT_MS, HANDSHAKE_MS))
 		r = curl_easy_perform(c->tls);
-	curl_slist_free_all(known);
+	curl_slist_free_all(to_that);
 	return r ? refuse(c, EGRESS_UNTRUSTED, 502, "%s: TLS: %s", to->host,
 			  curl_easy_strerror(r))
 		 : 0;
 }
 
-static ssize_t result(CURLcode r, size_t n)
+ssize_t tls_move(struct connection *c, bool in, void *bytes, size_t length)
 {
+	size_t n = 0;
+	CURLcode r = in ? curl_easy_recv(c->tls, bytes, length, &n)
+			: curl_easy_send(c->tls, bytes, length, &n);
+
 	errno = r == CURLE_AGAIN ? EAGAIN : EIO;
 	return r ? -1 : (ssize_t)n;
-}
-
-ssize_t tls_receive(struct connection *c, void *bytes, size_t length)
-{
-	size_t n = 0;
-	CURLcode r = curl_easy_recv(c->tls, bytes, length, &n);
-
-	return result(r, n);
-}
-
-ssize_t tls_send(struct connection *c, const void *bytes, size_t length)
-{
-	size_t n = 0;
-	CURLcode r = curl_easy_send(c->tls, bytes, length, &n);
-
-	return result(r, n);
 }
 
 /* OpenSSL has a whole ClientHello. It is asked for no more than that. */

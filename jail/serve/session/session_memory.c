@@ -9,8 +9,8 @@
  *   fork itself is the state's: if memory runs out then, and no other step runs, a state
  *   is killed. So no state is asked to fork where its leaf has no room for that. A step
  *   that is refused so would have been killed for memory at its first lines. Where states
- *   are just ending, the request waits for all that they give back, 100 ms at the most, and
- *   the loop goes on: the step behind a ROLLBACK has the memory that it freed.
+ *   are just ending, the request waits for all that they give back, 100 ms at the most,
+ *   and the loop goes on: the step behind a ROLLBACK has the memory that it freed.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -10,13 +10,15 @@ import re
 from . import Failed
 
 # what a guest has no part in, or has of its own
-HOST_ONLY = {"wall", "vm-memory", "report", "allow-missing", "total-memory", "total-pids", "total-cpus"}
+HOST_ONLY = {"wall", "vm-memory", "report", "allow-missing", "total-memory", "total-pids", "total-cpus",
+             "egress-limit"}
 REFUSED = {
     "bind-rw": "the host's files are given to a guest to be read: use --bind, and print results",
     "out": "no files come out of a guest yet: print results",
     "hold": "the program waits for nobody",
     "io-max": "the guest's disks are images of its own",
     "cpuset": "a guest has one CPU",
+    "allow-host": "a guest has no network yet",
 }
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # a jail's processes are not all that a guest has in its memory
