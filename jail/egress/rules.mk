@@ -4,6 +4,10 @@ $(B)/agent-o/jail/egress/proxy/confine.o: $(B)/gen/filter_egress.h
 EGRESS_C := $(filter-out %/syscalls.c,$(wildcard jail/egress/proxy/*.c)) jail/egress/place/place.c jail/egress/log.c jail/base/json.c jail/base/clock.c init/err.c init/io.c init/filter.c
 $(B)/stepjail-egress: $(patsubst %.c,$(B)/agent-o/%.o,$(EGRESS_C))
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcurl -lssl -lcrypto
+# the same, obeying an intruder: test_egress_takeover.py
+$(B)/tests/stepjail-egress: $(patsubst %.c,$(B)/agent-o/%.o,$(EGRESS_C) tests/integration/egress_obey.c)
+	@mkdir -p $(@D); echo "  LINK $@"; gcc -pie $(LINK) -Wl,--wrap=serve,--wrap=confine -o $@ $^ -lcurl -lssl -lcrypto
+integration.built: $(B)/tests/stepjail-egress
 all: $(B)/stepjail-egress
 lint: $(B)/gen/filter_egress.h
 install: install.egress

@@ -11,9 +11,9 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "init/filter.h"
@@ -26,21 +26,19 @@ const char filter_name[] = "filter_egress";
 
 const struct filter_row filter_rows[] = {
 	{ "read", ALWAYS, 0, 0, "sockets; resolv.conf, certificates" },
-	{ "write", ALWAYS, 0, 0, "TLS" },
 	{ "close", ALWAYS, 0, 0, "what it has" },
-	{ "fcntl", ALWAYS, 0, 0, "O_NONBLOCK" },
+	{ "fcntl", ARG_EQ, 1, F_GETFL, "O_NONBLOCK; F_SETOWN would signal others" },
+	{ "fcntl", ARG_EQ, 1, F_SETFL, "the same" },
 	{ "ioctl", ARG_EQ, 1, FIONREAD, "how long is an answer?" },
-	{ "ioctl", ARG_EQ, 1, FIONBIO, "a socket that does not block" },
 	{ "openat", ARG_CLEAR, 2, O_ACCMODE | O_CREAT | O_TRUNC, "files to be read" },
 	{ "lseek", ALWAYS, 0, 0, "stdio" },
-	{ "fstat", ALWAYS, 0, 0, "stdio; has resolv.conf changed?" },
-	{ "newfstatat", ALWAYS, 0, 0, "the same" },
+	{ "newfstatat", ALWAYS, 0, 0, "the same; has resolv.conf changed?" },
 
 	{ "accept4", ALWAYS, 0, 0, "connections of the jail" },
 	{ "socket", IP_SOCKET, 0, 0, "TCP to hosts, UDP to DNS" },
 	{ "socket", ARG_EQ, 0, AF_NETLINK,
 	  "getaddrinfo() asks for this host's addresses" },
-	{ "bind", ALWAYS, 0, 0, "the same; without listen, a port gets nothing" },
+	{ "bind", ALWAYS, 0, 0, "the same; without listen, TCP gets nothing" },
 	{ "connect", ALWAYS, 0, 0, "hosts that were judged; DNS" },
 	{ "sendto", ARG_CLEAR, 3, MSG_FASTOPEN, "sockets" },
 	{ "sendmmsg", ARG_CLEAR, 3, MSG_FASTOPEN, "DNS, two questions at once" },
@@ -52,13 +50,17 @@ const struct filter_row filter_rows[] = {
 	{ "setsockopt", ALWAYS, 0, 0, "SO_LINGER; DNS" },
 	{ "shutdown", ALWAYS, 0, 0, "an end that is passed on" },
 	{ "poll", ALWAYS, 0, 0, "every wait" },
-	{ "socketpair", ARG_EQ, 0, AF_UNIX, "libcurl wakes itself" },
+	/* not of datagrams, which reach any unix socket by its path */
+	{ "socketpair", ARG_EQ, 1, SOCK_STREAM, "libcurl wakes itself" },
+	{ "socketpair", ARG_EQ, 1, SOCK_SEQPACKET | SOCK_CLOEXEC,
+	  "a child tells its row" },
 
 	{ "clone", ARG_CLEAR, 0, NO_FORK,
 	  "a process for a connection, which has RLIMIT_NPROC 0" },
 	{ "clone3", NEVER, 0, ENOSYS, "libc then takes clone" },
 	{ "set_robust_list", ALWAYS, 0, 0, "libc's fork" },
-	{ "prctl", ARG_EQ, 0, PR_SET_PDEATHSIG, "it ends with the first" },
+	/* by its signal, so that it cannot be taken back; no other option takes that number */
+	{ "prctl", ARG_EQ, 1, SIGKILL, "PR_SET_PDEATHSIG: it ends with the first" },
 	{ "getppid", ALWAYS, 0, 0, "has that ended?" },
 	{ "prlimit64", OWN_LIMIT, 0, 0,
 	  "it makes no process, and takes no more than it may" },
