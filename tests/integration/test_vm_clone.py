@@ -90,11 +90,14 @@ class Clones(Scene):
 
     def test_ten_at_once(self):
         before = files()
-        running = [subprocess.Popen([f'{BUILD}/stepjail', 'run', *OPTIONS, '--', '/bin/python3', '-c',
-                                     f'print(sum(bytearray(b"x" * (40 << 20)))); import sys; sys.exit({i})'],
+        running = [subprocess.Popen([f'{BUILD}/stepjail', 'run', *OPTIONS, f'--report={self.folder}/{i}', '--',
+                                     '/bin/python3', '-c', f'print(sum(bytearray(b"x" * (40 << 20)))); import sys; sys.exit({i})'],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(10)]
         told = [(*each.communicate(timeout=PATIENCE), each.returncode) for each in running]
         self.assertEqual(told, [(b'%d\n' % (ord('x') * (40 << 20)), b'', i) for i in range(10)])
+        for i in range(10):
+            with open(f'{self.folder}/{i}', encoding='utf-8') as file:
+                self.assertTrue(json.load(file)['vm']['cloned'])
         self.assertEqual(files(), before)
 
     def test_memory_is_read_alone(self):
@@ -110,10 +113,20 @@ class Clones(Scene):
                                  line.rstrip().endswith('/vm/ram')]
                 except OSError:
                     continue
-            if maps:  # an ordinary user may not look
+            if os.geteuid() == 0:  # an ordinary user may not look
                 self.assertEqual({mode for _, mode in maps}, {'rw-p'})
             run.communicate(b'\n', timeout=PATIENCE)
             self.assertEqual(run.returncode, 0)
+
+    def test_files_are_the_makers(self):
+        """Nobody else may write to what every clone is, or to its folder."""
+        for name in '', 'ram', 'state', 'template.json':
+            stat = os.stat(f'{GUEST}/{name}')
+            self.assertEqual((stat.st_mode & 0o022, stat.st_uid), (0, os.stat(GUEST).st_uid), name)
+        if os.geteuid() != os.stat(GUEST).st_uid:
+            for name in 'ram', 'state', 'template.json':
+                with self.assertRaises(PermissionError), open(f'{GUEST}/{name}', 'ab'):
+                    pass
 
     def test_qemu_killed_at_any_time(self):
         """A run has ended whole, or says that its guest has failed; nothing is left."""

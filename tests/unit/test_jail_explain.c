@@ -61,6 +61,12 @@ static void ck_binds_same(void)
 
 static void ck_plans_same(void)
 {
+	ck_assert_uint_eq(second.host_count, first.host_count);
+	for (size_t i = 0; i < first.host_count; i++)
+		ck_assert_str_eq(second.host[i], first.host[i]);
+	ck_assert_uint_eq(second.header_count, first.header_count);
+	for (size_t i = 0; i < first.header_count; i++)
+		ck_assert_str_eq(second.header[i], first.header[i]);
 	ck_assert_str_eq(second.rootfs, first.rootfs);
 	ck_assert_str_eq(second.chdir, first.chdir);
 	ck_assert_str_eq(second.hostname, first.hostname);
@@ -225,6 +231,10 @@ static void add_random_text(const char *name)
 		add_word(name, below(2) ? "leased" : "fresh");
 	} else if (strcmp(name, "proc") == 0) {
 		add_word(name, below(2) ? "none" : "pid");
+	} else if (strcmp(name, "allow-host") == 0) {
+		add_word(name, below(2) ? "a.example:443" : "*.b.example:1,[::1]:2");
+	} else if (strcmp(name, "secret-header") == 0) {
+		add_word(name, below(2) ? "a.example:X=/f" : "b.example:Y-Z=/ g#");
 	} else if (strcmp(name, "wall") == 0) {
 		add_word(name, below(2) ? "kernel" : "vm");
 	} else if (strcmp(name, "capture") == 0) {
@@ -296,6 +306,8 @@ START_TEST(random_plans_read_back)
 		if (option_parse(&first, words, &e) < 0) {
 			ck_assert_msg(strncmp(e.text, "cpu-time: ", 10) == 0 ||
 					      strncmp(e.text, "out: ", 5) == 0 ||
+					      strncmp(e.text, "secret-header: ", 15) ==
+						      0 ||
 					      strncmp(e.text, "deterministic: ", 15) == 0,
 				      "%s", e.text);
 			continue;
@@ -326,6 +338,8 @@ START_TEST(every_option_is_printed)
 	add_word("allow-missing", "cgroup");
 	add_word("allow-syscall", "sync");
 	add_word("require", "landlock");
+	add_word("allow-host", "a.b:443");
+	add_word("secret-header", "a.b:X=f");
 	ck_assert_int_eq(option_parse(&first, words, &(struct err){ 0 }), 0);
 	out = open_memstream(&text, &size);
 	option_print_policy(&first, out);

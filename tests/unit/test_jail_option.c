@@ -106,6 +106,10 @@ static const struct {
 	{ "hostname", "a-1.b", { "a_b", "a b", "ä", "a/b", "" } },
 	{ "net", "loopback", { "host", "NONE", "none,loopback", "nonex", "" } },
 	{ "wall", "vm", { "host", "VM", "" } },
+	{ "allow-host",
+	  "a.b:443,*.c.d:1",
+	  { "a.b", ",a.b:1", "a.b:1,,c.d:1", "*:1", "" } },
+	{ "secret-header", "a.b:X-Y=/f", { "a.b", "a.b:X", "a.b:=f", "a.b:X Y=f", "" } },
 	{ "net-namespace", "fresh", { "host", "new", "yes", "" } },
 	{ "proc", "none", { "all", "Pid", "pi", "" } },
 	{ "capture", "stderr", { "yes", "stdout", "Both", "both,stderr", "" } },
@@ -142,6 +146,14 @@ static const struct option_row *row_of(const char *name)
 	return NULL;
 }
 
+/* what an option is nothing without, or NULL */
+static char *needed(const char *name)
+{
+	static char host[] = "--allow-host=a.b:443";
+
+	return strcmp(name, "secret-header") == 0 ? host : NULL;
+}
+
 static void ck_option_refused(const char *name, const char *value)
 {
 	char first[128], want[64];
@@ -166,7 +178,8 @@ START_TEST(texts_are_taken_or_refused)
 		(void)row_of(texts[i].name);
 		(void)snprintf(first, sizeof(first), "--%s=%s", texts[i].name,
 			       texts[i].good);
-		ck_assert_msg(parse2(first, NULL, &e) == 0, "%s: %s", first, e.text);
+		ck_assert_msg(parse2(first, needed(texts[i].name), &e) == 0, "%s: %s",
+			      first, e.text);
 		for (size_t k = 0; k < COUNT(texts[i].bad) && texts[i].bad[k]; k++)
 			ck_option_refused(texts[i].name, texts[i].bad[k]);
 		/* no policy file could carry these */
@@ -288,9 +301,11 @@ START_TEST(options_are_given_once)
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
 	(void)snprintf(both, sizeof(both), "--%s=%s", row->name, value);
-	ck_assert_int_eq(parse2(both, NULL, &e), 0);
+	ck_assert_int_eq(parse2(both, needed(row->name), &e), 0);
 	if (row->repeatable) {
-		ck_assert_int_eq(PARSE(&e, name, (char *)(uintptr_t)value, both), 0);
+		ck_assert_int_eq(PARSE(&e, name, (char *)(uintptr_t)value, both,
+				       needed(row->name)),
+				 0);
 		return;
 	}
 	if (row->bare)

@@ -43,6 +43,7 @@ static const struct {
 	{ "full", "a?" },
 	{ "output", "?" },
 	{ "out", "o?" },
+	{ "egress", "o?" },
 	{ "not_enforced", "a" },
 	{ "shut", "a" },
 	{ "cgroup_limits", "o?" },
