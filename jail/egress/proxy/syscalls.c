@@ -76,7 +76,7 @@ const struct filter_row filter_rows[] = {
 	{ "futex", ALWAYS, 0, 0, "locks" },
 	{ "clock_gettime", ALWAYS, 0, 0, "deadlines, where the vDSO has no clock" },
 	{ "getrandom", ALWAYS, 0, 0, "keys of TLS" },
-	{ "rt_sigprocmask", ALWAYS, 0, 0, "fork" },
+	{ "rt_sigprocmask", ALWAYS, 0, 0, "around a fork" },
 	{ "restart_syscall", ALWAYS, 0, 0, "waits after a stop" },
 	{ "exit_group", ALWAYS, 0, 0, "its end" },
 };
