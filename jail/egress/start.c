@@ -169,10 +169,10 @@ int egress_hear(int socket, int wait_ms, struct err *e)
 
 int egress_map(struct egress *g, struct err *e)
 {
-	void *at = g->log < 0 ? NULL
-			      : mmap(NULL, sizeof(*g->map), PROT_READ, MAP_SHARED, g->log,
-				     0);
+	void *at = NULL;
 
+	if (g->log >= 0)
+		at = mmap(NULL, sizeof(*g->map), PROT_READ, MAP_SHARED, g->log, 0);
 	if (at == MAP_FAILED)
 		return err_set(e, errno, "--allow-host: map the log");
 	g->map = at;

@@ -24,11 +24,7 @@ struct egress {
 	const struct egress_log *map; /* of log; NULL: no host is allowed */
 };
 
-#define EGRESS_NONE                                                                      \
-	(struct egress)                                                                  \
-	{                                                                                \
-		.socket = -1, .log = -1                                                  \
-	}
+#define EGRESS_NONE ((struct egress){ .socket = -1, .log = -1 })
 
 /**
  * egress_start() - Start the proxy of a jail, where its plan has --allow-host

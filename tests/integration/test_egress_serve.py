@@ -76,7 +76,13 @@ class Sessions(unittest.TestCase):
         with Serve([*self.options, "--egress-limit=4K"]) as serve:
             one, two = serve.open(), serve.open()
             self.assertEqual(len(proxies(serve)), 2)
-            step = one.run(f"import urllib.request as r\nfor _ in range(99): r.urlopen('{self.url}').read()")
+            step = one.run(f"""
+import urllib.request as r
+for _ in range(99):
+    try:
+        r.urlopen('{self.url}').read()
+    except OSError as e:  # the last ones, before anything is sent
+        print(e)""")
             self.assertEqual(self.rows(step)[0][3], "--egress-limit has no bytes left")
             self.assertEqual(two.run(GET.format(self.url)).result, "6")
             one.close()
@@ -141,6 +147,8 @@ class Agent(Host, unittest.TestCase):
         seen = [[(row["host"], row["times"], row["why"]) for row in line["egress"]["hosts"] if row["times"]]
                 for line in lines if line.get("egress")]
         self.assertEqual(seen, [[("api.weather.example", 1, UNLISTED)], [("127.0.0.1", 4, None)]])
+        page = self.run_agent(os.path.join(BUILD, "stepjail-report"), self.transcript).stdout
+        self.assertRegex(page, r"<h4>Hosts</h4>.*>api\.weather\.example</bdi>:80</th>.*no --allow-host names it")
         # who runs a stranger's transcript again gives nothing away by that
         done = self.run_agent(agent, "replay", self.transcript, *allowed, code=1)
         self.assertNotIn("allow-host", done.stdout + done.stderr)

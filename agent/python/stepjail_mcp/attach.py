@@ -35,7 +35,8 @@ def options_of(words):
         name, _, value = word.removeprefix("--").partition("=")
         if not re.fullmatch(r"--[a-z][a-z-]*(=.*)?", word, re.DOTALL) or name == "session-fd":
             raise Unfit(f"{word[:80]!r} is no option of stepjail serve")
-        if name in ("policy", "rootfs", "bind", "bind-rw") and "/" in value and not value.startswith("/"):
+        path = value.partition("=")[2] if name == "secret-header" else value
+        if name in ("policy", "rootfs", "bind", "bind-rw", "secret-header") and "/" in path and not path.startswith("/"):
             raise Unfit(f"--{name} {value[:200]}: a server is in another folder: give a whole path")
         options.setdefault(name, []).append(value)
     return options

@@ -292,7 +292,7 @@ def ended_step(result, streams, cancelled):
     return {
         "verdict": result.verdict, "state": result.state, "state_number": result.state_number,
         "exit_code": result.exit_code, "signal": result.signal, "violation": report["violation"],
-        "violations": report["violations"], "limit": LIMITS.get(result.verdict),
+        "violations": report["violations"], "egress": report.get("egress"), "limit": LIMITS.get(result.verdict),
         "ended_by": "user" if cancelled or result.verdict == "cancelled" else None, "words": words + ".",
         **{name: int(report[name] or 0) for name in ("wall_ms", "cpu_ms", "memory_peak_bytes")},
         "strays": int(report["strays"] or 0) + int(report["threads"] or 0),
@@ -304,7 +304,7 @@ def unrun_step(problem):
     verdict = "launcher-error" if problem else "cancelled"
     state = "lost" if problem and not isinstance(problem, stepjail.Refused) else "kept"
     return {"verdict": verdict, "state": state, "state_number": None, "exit_code": None, "signal": None,
-            "violation": None, "violations": None, "limit": None, "ended_by": "failure" if problem else "user",
+            "violation": None, "violations": None, "egress": None, "limit": None, "ended_by": "failure" if problem else "user",
             "wall_ms": 0, "cpu_ms": 0, "memory_peak_bytes": 0, "strays": 0, "media": [],
             "words": plain(WORDS[verdict] + (f": {problem}" if problem else "; " + STATES[state] + "."))}
 

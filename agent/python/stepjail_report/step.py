@@ -68,6 +68,20 @@ def refused(run):
             f"<tbody>{rows}</tbody></table></div>{more}")
 
 
+def hosts(run):
+    """What the step asked for of hosts."""
+    rows = "".join(
+        f"<tr><th scope=row class=mono>{line(text(one, 'host') or '?', 120)}:{number(one, 'port'):.0f}</th>"
+        f"<td class=n>{number(one, 'times'):,.0f}</td><td class=n>{number(one, 'failed'):,.0f}</td>"
+        f"<td class=n>{number(one, 'sent'):,.0f}</td><td class=n>{number(one, 'received'):,.0f}</td>"
+        f"<td>{line(text(one, 'why') or '–', 160)}</td></tr>"
+        for one in items(run, "egress", "hosts")[:REFUSED_MAX])
+    return (f"<h4>Hosts</h4><div class=wide tabindex=0 role=region aria-label='Hosts'><table>"
+            "<thead><tr><th scope=col>Host</th><th scope=col class=n>Times</th><th scope=col class=n>Failed</th>"
+            "<th scope=col class=n>Bytes sent</th><th scope=col class=n>Bytes received</th><th scope=col>Why</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table></div>") if rows else ""
+
+
 def picture(media, where, pictures):
     """One PNG; in words where it cannot be shown."""
     name = plain(text(media, "name") or text(media, "saved").rpartition("/")[2], 80)
@@ -128,7 +142,7 @@ def step(event, place, began, pictures):
         ended = ("" if quiet else f"<p class=words>{line(text(event, 'words'))}</p>") + facts(event)[:-4] + at + "</p>"
     return (f'<article class=step id="step-{place}" aria-labelledby="h-{place}"><h3 id="h-{place}">Step {told:.0f} {head}</h3>'
             + ended + words_around(event) + (f"<h4>Code</h4>{block(code, 'code', most=CODE_MAX)}" if code else "")
-            + streams(event) + refused(event) + shown(event, f"step {told:.0f}", pictures)
+            + streams(event) + refused(event) + hosts(event) + shown(event, f"step {told:.0f}", pictures)
             + details("What the model was told", block(text(event, "observation"), "out")
                       if text(event, "observation") else "") + "</article>")
 

@@ -11,8 +11,6 @@
 
 #include "jail/egress/proxy/head.h"
 
-#define METHOD_MAX 24
-#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ-"
 #define LENGTH_DIGITS 15
 
 /* not sent on: it is for this hop alone, or made anew */
@@ -103,7 +101,8 @@ static int read_request(struct connection *c, struct head *h, char *line)
 	*target++ = *version++ = '\0';
 	h->method = line;
 	h->version = version;
-	if (!*line || strlen(line) > METHOD_MAX || line[strspn(line, UPPER)])
+	if (!*line || strlen(line) > 24 ||
+	    line[strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-")])
 		return invalid(c, "the method is none");
 	return strcmp(line, "CONNECT") == 0
 		       ? read_place(c, target, strlen(target), 0, &h->to)

@@ -29,6 +29,8 @@ static struct secret secrets[SECRETS_MAX];
 /* the processes of connections; of a slot that is free, the fd is -1 */
 #define CONTROL EGRESS_AT_ONCE
 #define LISTENER (EGRESS_AT_ONCE + 1)
+/* their rows of the log, once they have told what they are asked; of what finds no row, one */
+static struct egress_row *noted[EGRESS_AT_ONCE], lost;
 static struct pollfd child[] = { [0 ... LISTENER] = { -1, POLLIN, 0 } };
 
 /* of HOST:NAME=FD, which options.c has checked */
@@ -93,24 +95,21 @@ static int prepare(struct proxy *p, struct egress_log **log, int log_fd, struct 
 	return curl_global_init(CURL_GLOBAL_DEFAULT) ? err_set(e, ENOMEM, "libcurl") : 0;
 }
 
-/* The row of the log for that of a connection, which its process could have written
- * anything into; NULL: there is none left */
-static struct egress_row *find_row(struct egress_log *log, struct egress_row *row)
+/* The row of the log for that of a connection */
+static struct egress_row *find_row(struct egress_log *log, const struct egress_row *row)
 {
+	bool allowed = egress_words[row->end].allowed;
 	struct egress_row *to = log->row;
 	uint32_t i = 0;
-	bool allowed;
 
-	row->host[sizeof(row->host) - 1] = '\0';
-	if (row->end >= EGRESS_ENDS)
-		row->end = EGRESS_OPEN;
-	allowed = egress_words[row->end].allowed;
 	while (i < log->rows &&
 	       (strcmp(to[i].host, row->host) != 0 || to[i].port != row->port ||
 		egress_words[to[i].end].allowed != allowed))
 		i++;
-	if (i == EGRESS_ROWS)
-		return NULL;
+	if (i == EGRESS_ROWS) {
+		log->more++;
+		return &lost;
+	}
 	if (i == log->rows) {
 		to[i] = (struct egress_row){ .port = row->port };
 		to[i].end = allowed ? EGRESS_DONE : row->end;
@@ -120,24 +119,27 @@ static struct egress_row *find_row(struct egress_log *log, struct egress_row *ro
 	return &to[i];
 }
 
-/* What a process has told before it goes on, or at its end */
-static void note(struct egress_log *log, struct egress_row row, bool ended)
+/* What a process has told before it goes on, or at its end. It can have written anything,
+ * and has one row of the log, once. */
+static void note(struct egress_log *log, struct egress_row row, struct egress_row **to,
+		 bool ended)
 {
-	struct egress_row *to = find_row(log, &row);
-	bool allowed = egress_words[row.end].allowed;
-
-	if (!to) {
-		log->more += !ended;
+	row.host[sizeof(row.host) - 1] = '\0';
+	if (row.end >= EGRESS_ENDS)
+		row.end = EGRESS_OPEN;
+	if (!*to) {
+		*to = find_row(log, &row);
+		(*to)->times++;
+	}
+	if (ended) {
+		(*to)->sent += row.sent;
+		(*to)->received += row.received;
+	}
+	if (row.end == (ended ? EGRESS_DONE : EGRESS_OPEN))
 		return;
-	}
-	to->times += !ended;
-	to->sent += ended ? row.sent : 0;
-	to->received += ended ? row.received : 0;
-	/* what is refused has failed when it is told */
-	if (ended == allowed && row.end != EGRESS_DONE) {
-		to->failed++;
-		to->end = row.end;
-	}
+	(*to)->failed++;
+	if (egress_words[row.end].allowed == egress_words[(*to)->end].allowed)
+		(*to)->end = row.end;
 }
 
 /* Hear a process: its row is to be noted, or it has ended. */
@@ -146,7 +148,7 @@ static void hear(const struct proxy *p, struct egress_log *log, size_t slot)
 	char word;
 	bool ended = recv(child[slot].fd, &word, 1, MSG_DONTWAIT) != 1;
 
-	note(log, p->shared->row[slot], ended);
+	note(log, p->shared->row[slot], &noted[slot], ended);
 	if (ended || send(child[slot].fd, &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		io_close_fd(&child[slot].fd);
 }
@@ -184,6 +186,7 @@ static void take(struct proxy *p, struct egress_log *log)
 	if (client < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return;
 	p->shared->row[slot] = (struct egress_row){ .end = EGRESS_OPEN };
+	noted[slot] = NULL;
 	pid = fork();
 	if (pid == 0)
 		be_child(p, log, slot, client, ends[1], parent);

@@ -11,6 +11,7 @@
 #include "jail/egress/proxy/head.h"
 
 #define LINGER_MS 2000
+#define LINGER_READS 64
 
 int refuse(struct connection *c, enum egress_end end, int status, const char *fmt, ...)
 {
@@ -71,24 +72,26 @@ static void answer(struct connection *c)
 			 "Content-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
 			 c->status, c->words, strlen(c->words) + 1, c->words);
 
-	tell(c);
+	if (!c->told) {
+		tell(c);
+		c->row->end = EGRESS_DONE; /* that it is refused is told */
+	}
 	/* a new connection takes that much at once */
 	(void)send(c->client, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* What the client sends still is read, or the kernel would reset the connection, and the
  * answer with it. */
-static void linger(struct connection *c)
+static void linger(const struct connection *c)
 {
-	enum egress_end end = c->row->end;
+	struct pollfd client = { c->client, POLLIN, 0 };
 	static char bytes[65536];
 
 	(void)shutdown(c->client, SHUT_WR);
-	c->until_ms = clock_now_ms() + LINGER_MS;
-	while (wait_for(c, POLLIN, 0, LINGER_MS) > 0 &&
-	       recv(c->client, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
-		;
-	c->row->end = end;
+	for (int i = 0; i < LINGER_READS; i++)
+		if (poll(&client, 1, LINGER_MS) <= 0 ||
+		    recv(c->client, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0)
+			return;
 }
 
 /* Return: 1, or -1: nothing, or nothing whole, was asked */

@@ -14,8 +14,6 @@
 #include "init/io.h"
 #include "jail/egress/proxy/proxy.h"
 
-#define HANDSHAKE_MS 15000L
-
 static curl_socket_t give_socket(void *arg, curlsocktype type, struct curl_sockaddr *at)
 {
 	struct connection *c = arg;
@@ -54,7 +52,7 @@ int tls_open(struct connection *c, const struct place *to)
 	    (!file || !curl_easy_setopt(c->tls, CURLOPT_CAINFO, file)) &&
 	    (!folder || !curl_easy_setopt(c->tls, CURLOPT_CAPATH, folder)) &&
 	    !curl_easy_setopt(c->tls, CURLOPT_NOSIGNAL, 1L) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_CONNECTTIMEOUT_MS, HANDSHAKE_MS))
+	    !curl_easy_setopt(c->tls, CURLOPT_CONNECTTIMEOUT_MS, 15000L))
 		r = curl_easy_perform(c->tls);
 	curl_slist_free_all(to_that);
 	return r ? refuse(c, EGRESS_UNTRUSTED, 502, "%s: TLS: %s", to->host,
