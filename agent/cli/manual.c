@@ -7,7 +7,7 @@
 
 #define HELP_WIDTH 78
 #define HELP_INDENT 24
-#define HELP_FEW 12 /* options that need no shorter help */
+#define HELP_FEW 16 /* options that need no shorter help */
 
 static const char *const headings[OPT_GROUPS] = {
 	[OPT_GROUP_TASK] = "The task",           [OPT_GROUP_MODEL] = "The model",
