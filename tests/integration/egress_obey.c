@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * egress_obey.c - stepjail-egress, but that the process of a connection does what an intruder
- * would do in its place, and tells the jail what came of it: for test_egress_takeover.py
+ * egress_obey.c - stepjail-egress, but that the process of a connection does what an
+ * intruder would do in its place, and tells the jail what came of it: for
+ * test_egress_takeover.py
  *
- * Linked by -Wl,--wrap=serve, with --wrap=confine where STEPJAIL_LACKS is in its environment,
- * which start.c lets through as SSL_CERT_LACKS. A line for each attack: its name, and 0 or the
- * errno. What the kernel lacks on any host is ENOSYS.
+ * Linked by -Wl,--wrap=serve, with --wrap=confine where STEPJAIL_LACKS is in its
+ * environment, which start.c lets through as SSL_CERT_LACKS. A line for each attack: its
+ * name, and 0 or the errno. What the kernel lacks on any host is ENOSYS.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
