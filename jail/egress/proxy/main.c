@@ -29,7 +29,8 @@ static struct secret secrets[SECRETS_MAX];
 /* the processes of connections; of a slot that is free, the fd is -1 */
 #define CONTROL EGRESS_AT_ONCE
 #define LISTENER (EGRESS_AT_ONCE + 1)
-/* their rows of the log, once they have told what they are asked; of what finds no row, one */
+/* their rows of the log, once they have told what they are asked; lost: for what finds
+ * none */
 static struct egress_row *noted[EGRESS_AT_ONCE], lost;
 static struct pollfd child[] = { [0 ... LISTENER] = { -1, POLLIN, 0 } };
 

@@ -59,7 +59,8 @@ const struct filter_row filter_rows[] = {
 	  "a process for a connection, which has RLIMIT_NPROC 0" },
 	{ "clone3", NEVER, 0, ENOSYS, "libc then takes clone" },
 	{ "set_robust_list", ALWAYS, 0, 0, "libc's fork" },
-	/* by its signal, so that it cannot be taken back; no other option takes that number */
+	/* by its signal, so that it cannot be taken back; no other option takes that
+	 * number */
 	{ "prctl", ARG_EQ, 1, SIGKILL, "PR_SET_PDEATHSIG: it ends with the first" },
 	{ "getppid", ALWAYS, 0, 0, "has that ended?" },
 	{ "prlimit64", OWN_LIMIT, 0, 0,
