@@ -102,7 +102,13 @@ static int try_signal(void)
 
 static int try_trace(void)
 {
-	return (int)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL);
+	pid_t parent = getppid();
+
+	if (ptrace(PTRACE_ATTACH, parent, NULL, NULL) < 0)
+		return -1;
+	/* it still has to close its copy of the connection */
+	(void)waitpid(parent, NULL, __WALL);
+	return (int)ptrace(PTRACE_DETACH, parent, NULL, NULL);
 }
 
 static int try_namespace(void)
