@@ -152,7 +152,7 @@ static int check_hello(struct connection *c, const struct head *h)
 			n = recv(c->client, up.bytes + up.have, FLOW_BYTES - up.have,
 				 MSG_DONTWAIT);
 		if (n <= 0)
-			return -1;
+			return c->row->end == EGRESS_OPEN ? cut(c) : -1;
 		up.have += (size_t)n;
 	}
 	/* an address has no name, and its client may say none */
