@@ -124,7 +124,7 @@ class Attacks(Host):
         self.assertEqual(len(self.allowed.asked), len(dropped))
 
     def test_many_connections(self):
-        """Never more processes than EGRESS_AT_ONCE, and a good request is served behind them."""
+        """Each is counted, and a good request is served behind them."""
         done = self.python(GET + f"""
 import socket
 for i in range({MANY}):

@@ -48,6 +48,13 @@ def streams(run):
     return "".join(parts)
 
 
+def table(title, *columns, rows):
+    """Of numbers is a column whose name begins with #."""
+    heads = "".join(f"<th scope=col{' class=n' if name[0] == '#' else ''}>{name.lstrip('#')}</th>" for name in columns)
+    return (f"<h4>{title}</h4><div class=wide tabindex=0 role=region aria-label='{title}'><table>"
+            f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>")
+
+
 def refused(run):
     calls = items(run, "violations", "list")
     total = number(run, "violations", "total")
@@ -62,10 +69,8 @@ def refused(run):
     left = len(calls) - REFUSED_MAX + number(run, "violations", "unlisted") if len(calls) > REFUSED_MAX else \
         number(run, "violations", "unlisted")
     more = f"<p class=gap>{count(left, 'more refused call')} not listed</p>" if left > 0 else ""
-    return (f"<h4>Refused system calls</h4><div class=wide tabindex=0 role=region aria-label='Refused system calls'><table>"
-            "<thead><tr><th scope=col>Call</th><th scope=col>Asks for</th><th scope=col class=n>Times</th>"
-            "<th scope=col class=n>Process</th><th scope=col class=n>First at</th><th scope=col>Arguments</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table></div>{more}")
+    return table("Refused system calls", "Call", "Asks for", "#Times", "#Process", "#First at", "Arguments",
+                 rows=rows) + more
 
 
 def hosts(run):
@@ -76,10 +81,7 @@ def hosts(run):
         f"<td class=n>{number(one, 'sent'):,.0f}</td><td class=n>{number(one, 'received'):,.0f}</td>"
         f"<td>{line(text(one, 'why') or '–', 160)}</td></tr>"
         for one in items(run, "egress", "hosts")[:REFUSED_MAX])
-    return (f"<h4>Hosts</h4><div class=wide tabindex=0 role=region aria-label='Hosts'><table>"
-            "<thead><tr><th scope=col>Host</th><th scope=col class=n>Times</th><th scope=col class=n>Failed</th>"
-            "<th scope=col class=n>Bytes sent</th><th scope=col class=n>Bytes received</th><th scope=col>Why</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table></div>") if rows else ""
+    return table("Hosts", "Host", "#Times", "#Failed", "#Bytes sent", "#Bytes received", "Why", rows=rows) if rows else ""
 
 
 def picture(media, where, pictures):
