@@ -55,13 +55,8 @@ def main():
     place = f"127.0.0.1:{server.server_port}"
     with open(os.path.join(DATA, "weather.turns"), encoding="utf-8") as file:
         turns = file.read().replace("PLACE", place)
-    inside, outside = os.pipe()
-    if os.fork() == 0:  # a pipe holds less than a script may have
-        os.close(inside)
-        with open(outside, "w", encoding="utf-8") as pipe:
-            pipe.write(turns)
-        os._exit(0)
-    os.close(outside)
+    inside = os.memfd_create("turns", 0)
+    os.write(inside, turns.encode())
     return subprocess.run([sys.argv[1], "solve",
                            f"Which of the years 2012 to 2015 had the most days of rain in Seattle? http://{place}"
                            "/days?year=2012 has the days of a year, in JSON.",

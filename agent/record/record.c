@@ -99,6 +99,7 @@ static const char *ended_by(const struct step *step)
 
 static void add_run(cJSON *o, const struct step *step)
 {
+	static const char *const as_told[] = { "violations", "egress" };
 	cleanup_text struct text words = { 0 };
 	const struct verdict_facts *f = &step->facts;
 
@@ -112,10 +113,10 @@ static void add_run(cJSON *o, const struct step *step)
 	add_number(o, "exit_code", f->code >= 0, f->code);
 	add_number(o, "signal", f->signal != 0, f->signal);
 	add_word(o, "violation", f->syscall);
-	for (int i = 0; i < 2; i++) {
-		const cJSON *told = json_get(step->done, i ? "egress" : "violations");
+	for (size_t i = 0; i < COUNT(as_told); i++) {
+		const cJSON *told = json_get(step->done, as_told[i]);
 
-		json_add(o, i ? "egress" : "violations",
+		json_add(o, as_told[i],
 			 told ? cJSON_Duplicate(told, true) : cJSON_CreateNull());
 	}
 	add_word(o, "ended_by", ended_by(step));

@@ -25,14 +25,11 @@ const struct egress_words egress_words[EGRESS_ENDS] = {
 	[EGRESS_CUT] = { "it was broken off", true },
 };
 
-static struct egress_row take(const struct egress_log *log, uint32_t i)
+void egress_clamp(struct egress_row *row)
 {
-	struct egress_row row = log->row[i];
-
-	row.host[sizeof(row.host) - 1] = '\0';
-	if (row.end >= EGRESS_ENDS)
-		row.end = EGRESS_OPEN;
-	return row;
+	row->host[sizeof(row->host) - 1] = '\0';
+	if (row->end >= EGRESS_ENDS)
+		row->end = EGRESS_OPEN;
 }
 
 void egress_print(const char *words, const struct egress_log *log,
@@ -46,16 +43,17 @@ void egress_print(const char *words, const struct egress_log *log,
 		return;
 	(void)fputs("{\"hosts\":[", out);
 	for (uint32_t i = 0; i < rows && i < EGRESS_ROWS; i++) {
-		struct egress_row row = take(log, i);
+		struct egress_row row = log->row[i];
 		const struct egress_row before =
 			seen ? seen->row[i] : (struct egress_row){ 0 };
 
+		egress_clamp(&row);
 		if (seen)
 			seen->row[i] = row;
 		if (memcmp(&row, &before, sizeof(row)) == 0)
 			continue;
-		(void)fprintf(out, "%s{\"host\":", comma);
-		json_after("", row.host, out);
+		(void)fputs(comma, out);
+		json_after("{\"host\":", row.host, out);
 		(void)fprintf(out,
 			      ",\"port\":%u,\"allowed\":%s,\"times\":%u,\"failed\":%u"
 			      ",\"sent\":%" PRIu64 ",\"received\":%" PRIu64,
@@ -79,9 +77,11 @@ void egress_tell(const struct egress_log *log)
 	uint32_t rows = log ? log->rows : 0;
 
 	for (uint32_t i = 0; i < rows && i < EGRESS_ROWS; i++) {
-		struct egress_row row = take(log, i);
-		const char *why = egress_words[row.end].why;
+		struct egress_row row = log->row[i];
+		const char *why;
 
+		egress_clamp(&row);
+		why = egress_words[row.end].why;
 		for (char *at = row.host; *at; at++)
 			*at = *at < ' ' || *at > '~' ? '?' : *at;
 		if (why)

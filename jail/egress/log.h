@@ -61,6 +61,9 @@ struct egress_words {
 
 extern const struct egress_words egress_words[EGRESS_ENDS];
 
+/** egress_clamp() - A row that anything may have been written into, made one */
+void egress_clamp(struct egress_row *row);
+
 /**
  * egress_print() - Write @words, and a JSON object of the log, or null where there is
  * none

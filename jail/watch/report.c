@@ -15,9 +15,9 @@
  *   out           what --out copied: files, folders, bytes; error, why not all could be
  *		   written; left_out, how many by reason. null where nothing was copied
  *   egress        what was asked of the proxy of --allow-host: hosts, each with port,
- *		   times, allowed, why not, bytes sent and received; more, connections
- *		   that found no row; whole, whether all of it is here; proxy, its own
- *		   Landlock. null where no host was allowed
+ *		   times, failed, allowed, why not, bytes sent and received; more,
+ *		   connections that found no row; whole, whether all of it is here; proxy,
+ *		   its own Landlock. null where no host was allowed
  *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
  *                 a limit of swap, where there is neither swap nor a file for the limit
  *   shut          names of calls that the filter refuses only because of what lacks: a

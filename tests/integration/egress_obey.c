@@ -4,19 +4,17 @@
  * intruder would do in its place, and tells the jail what came of it: for
  * test_egress_takeover.py
  *
- * Linked by -Wl,--wrap=serve, with --wrap=confine where STEPJAIL_LACKS is in its
- * environment, which start.c lets through as SSL_CERT_LACKS. A line for each attack: its
- * name, and 0 or the errno. What the kernel lacks on any host is ENOSYS.
+ * Linked by -Wl,--wrap=serve,--wrap=confine. It confines itself unless SSL_CERT_LACKS is
+ * in its environment, a name of the kind that start.c lets through. A line for each
+ * attack: its name, and 0 or the errno. What the kernel lacks on any host is ENOSYS.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>

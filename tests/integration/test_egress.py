@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -171,7 +172,6 @@ except Exception as e:
 
     def test_end_of_the_run(self):
         """A run does not wait for what a server does not say; the report tells."""
-        import threading
         held = threading.Event()
         self.addCleanup(held.set)
         self.server.answers = {"/": (200, {}, lambda handler: held.wait(60))}

@@ -125,9 +125,7 @@ static struct egress_row *find_row(struct egress_log *log, const struct egress_r
 static void note(struct egress_log *log, struct egress_row row, struct egress_row **to,
 		 bool ended)
 {
-	row.host[sizeof(row.host) - 1] = '\0';
-	if (row.end >= EGRESS_ENDS)
-		row.end = EGRESS_OPEN;
+	egress_clamp(&row);
 	if (!*to) {
 		*to = find_row(log, &row);
 		(*to)->times++;
