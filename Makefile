@@ -8,7 +8,7 @@ PYTHON_DIR = $(PREFIX)/lib/$(shell /usr/bin/python3 -c 'import sys; print("pytho
 
 # Debian packages: what the product needs to be built, and what the tests add to that
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev \
-	zlib1g-dev libbz2-dev liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libssl-dev libcjson-dev libedit-dev nettle-dev libcap-dev libnl-3-dev \
+	zlib1g-dev libbz2-dev liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libssl-dev libcjson-dev libedit-dev libunistring-dev nettle-dev libcap-dev libnl-3-dev \
 	libnl-route-3-dev bison flex
 TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck groff bubblewrap busybox-static \
 	qemu-system-x86 erofs-utils cpio e2fsprogs lz4 procps util-linux crun runc apparmor xz-utils openssl mandoc zsh
@@ -35,7 +35,7 @@ INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 OCI_C := $(wildcard jail/oci/*.c)
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
 SCRIPTS := stepjail-batch stepjail-mcp stepjail-report stepjail-transcripts
-AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
+AGENT_LIBS := -lcurl -lcjson -ledit -lunistring -lseccomp -lnettle
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_copier.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
 

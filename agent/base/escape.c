@@ -3,43 +3,24 @@
  * escape.c - bytes made harmless to look at: see escape.h
  */
 
+#include <unictype.h>
+
 #include "agent/base/escape.h"
 #include "agent/base/utf8.h"
 
-/* in order of code points; each row says what it keeps away */
-static const struct {
-	uint32_t first, last;
-	const char *why;
-} hidden[] = {
-	{ 0x0000, 0x0008, "C0 controls" },
-	{ 0x000a, 0x001f, "C0 controls after tab: newline, return, escape" },
-	{ 0x007f, 0x009f, "DEL and C1 controls: U+009B is another CSI" },
-	{ 0x00ad, 0x00ad, "soft hyphen: invisible" },
-	{ 0x034f, 0x034f, "combining grapheme joiner: invisible" },
-	{ 0x061c, 0x061c, "Arabic letter mark: direction" },
-	{ 0x115f, 0x1160, "Hangul fillers: invisible" },
-	{ 0x17b4, 0x17b5, "Khmer inherent vowels: invisible" },
-	{ 0x180b, 0x180f, "Mongolian selectors and vowel separator: invisible" },
-	{ 0x200b, 0x200f, "zero width characters and direction marks" },
-	{ 0x2028, 0x202e, "line and paragraph separators, bidi embeddings, overrides" },
-	{ 0x2060, 0x206f, "word joiner, invisible operators, bidi isolates" },
-	{ 0x3164, 0x3164, "Hangul filler: invisible" },
-	{ 0xfe00, 0xfe0d, "variation selectors but text and emoji: carry hidden bits" },
-	{ 0xfeff, 0xfeff, "byte order mark: zero width" },
-	{ 0xffa0, 0xffa0, "half width Hangul filler: invisible" },
-	{ 0xfff0, 0xfffb, "unassigned specials, interlinear annotation" },
-	{ 0x13430, 0x1345f, "Egyptian format controls" },
-	{ 0x1bca0, 0x1bca3, "shorthand format controls: invisible" },
-	{ 0x1d173, 0x1d17a, "musical beams and slurs: invisible" },
-	{ 0xe0000, 0xe0fff, "tags and variation selectors: text that is not seen" },
-};
-
 bool escape_hides(uint32_t point)
 {
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		if (point >= hidden[i].first && point <= hidden[i].last)
-			return true;
-	return false;
+	const uint32_t moves =
+		UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp;
+
+	/* fillers, joiners, marks of direction, tags, selectors but for text and emoji */
+	if (uc_is_property_default_ignorable_code_point(point))
+		return point != 0xfe0e && point != 0xfe0f;
+	/* what steers notes between lines, and Egyptian signs: invisible, too */
+	if ((point >= 0xfff9 && point <= 0xfffb) ||
+	    (point >= 0x13430 && point <= 0x1345f))
+		return true;
+	return point != '\t' && uc_is_general_category_withtable(point, moves);
 }
 
 /* one selector of text or emoji, behind what has both forms: more would be hidden bits */
@@ -117,37 +98,24 @@ void escape_lines(struct text *out, const char *prefix, const void *bytes, size_
 
 /*
  * What servers of open models part a conversation's turns with, where they look for it in
- * what a message says, too. The beginning is enough.
+ * what a message says, too. The beginning is enough. In this order: ChatML, Llama 3, Phi
+ * and gpt-oss; DeepSeek, with a wide bar; Mistral; Llama 2; a whole text; Gemma; Qwen and
+ * others; GLM.
  */
-static const char *const turns[] = {
-	"<|",            /* ChatML, Llama 3, Phi, gpt-oss */
-	"<\xef\xbd\x9c", /* DeepSeek: a wide bar */
-	"[INST]",
-	"[/INST]",
-	"[SYSTEM_PROMPT]", /* Mistral */
-	"[/SYSTEM_PROMPT]",
-	"[TOOL_", /* Mistral */
-	"<<SYS>>",
-	"<</SYS>>", /* Llama 2 */
-	"<s>",
-	"</s>",
-	"<bos>",
-	"<eos>", /* of a whole text */
-	"<start_of_turn>",
-	"<end_of_turn>", /* Gemma */
-	"<tool_",
-	"</tool_",
-	"<think>",
-	"</think>", /* Qwen and others */
-	"[gMASK]",  /* GLM */
-};
+static const char turns[] =
+	"<| <\xef\xbd\x9c [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_ "
+	"<<SYS>> <</SYS>> <s> </s> <bos> <eos> <start_of_turn> <end_of_turn> "
+	"<tool_ </tool_ <think> </think> [gMASK]";
 
 static bool is_turn(const char *at, size_t length)
 {
-	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++)
-		if (strlen(turns[i]) <= length &&
-		    memcmp(at, turns[i], strlen(turns[i])) == 0)
+	for (const char *turn = turns; *turn; turn += strspn(turn, " ")) {
+		size_t n = strcspn(turn, " ");
+
+		if (n <= length && memcmp(at, turn, n) == 0)
 			return true;
+		turn += n;
+	}
 	return false;
 }
 

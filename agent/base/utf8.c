@@ -2,38 +2,15 @@
 /*
  * utf8.c - UTF-8, checked: see utf8.h
  */
-#include "agent/base/utf8.h"
+#include <unistr.h>
 
-/* of a character that begins so; 0 where none does */
-static size_t length_of(unsigned char first)
-{
-	if (first < 0x80)
-		return 1;
-	return first < 0xc0 || first >= 0xf8 ? 0
-	       : first < 0xe0                ? 2
-	       : first < 0xf0                ? 3
-					     : 4;
-}
+#include "agent/base/utf8.h"
 
 size_t utf8_decode(const unsigned char *bytes, size_t left, uint32_t *point)
 {
-	/* by length: what is less is an overlong form */
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = length_of(bytes[0]);
-	uint32_t value = n > 1 ? bytes[0] & 0x7fU >> n : bytes[0];
+	int n = u8_mbtoucr(point, bytes, left);
 
-	if (left < n)
-		return 0;
-	for (size_t k = 1; k < n; k++) {
-		if ((bytes[k] & 0xc0) != 0x80)
-			return 0;
-		value = value << 6 | (bytes[k] & 0x3f);
-	}
-	if (!n || value < least[n] || value > 0x10ffff ||
-	    (value >= 0xd800 && value <= 0xdfff))
-		return 0;
-	*point = value;
-	return n;
+	return n > 0 ? (size_t)n : 0;
 }
 
 /* how many bytes at the beginning are characters, NUL one of them or not */
@@ -72,13 +49,11 @@ void utf8_mend(struct text *out, const void *bytes, size_t length)
 size_t utf8_unfinished(const void *bytes, size_t length)
 {
 	const unsigned char *end = (const unsigned char *)bytes + length;
+	uint32_t point;
 
-	for (size_t back = 1; back <= 3 && back <= length; back++) {
-		unsigned char c = end[-(ptrdiff_t)back];
-
-		if ((c & 0xc0) != 0x80)
-			return length_of(c) > back ? back : 0;
-	}
+	for (size_t back = 1; back <= 3 && back <= length; back++)
+		if (u8_mbtoucr(&point, end - back, back) == -2)
+			return back;
 	return 0;
 }
 
