@@ -2,8 +2,6 @@
 /*
  * budget.c - what a task may cost: see budget.h
  */
-#include <stdio.h>
-
 #include "agent/base/file.h"
 #include "agent/base/units.h"
 #include "agent/budget/budget.h"
@@ -38,15 +36,9 @@ const struct opt budget_opts[] = {
 /* what is left of the wall clock: no finer than a plan needs */
 static struct said say_rest(uint64_t ms)
 {
-	uint64_t s = ms / 1000;
-	struct said out;
+	uint64_t unit = ms >= 120000 ? 60000 : ms >= 10000 ? 10000 : 1000;
 
-	if (s >= 120)
-		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " min", s / 60);
-	else
-		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " s",
-			       s >= 10 ? s / 10 * 10 : s);
-	return out;
+	return units_say_time(ms / unit * unit);
 }
 
 static const struct {

@@ -93,9 +93,8 @@ static int check_text(const struct text *t, const char *what, struct err *e)
 int solve_read_task(struct solve *s, struct err *e)
 {
 	struct text *task = &s->asked;
-	char piece[16384];
 	sigset_t mask;
-	ssize_t n = -1;
+	int r;
 
 	for (size_t i = 0; i < s->o->jail.files.count; i++)
 		if (strcmp(s->o->jail.files.items[i], "-") == 0)
@@ -105,16 +104,14 @@ int solve_read_task(struct solve *s, struct err *e)
 	task->max = SOLVE_TASK_MAX;
 	/* nothing has begun: a signal may just end this process */
 	(void)sigprocmask(SIG_SETMASK, &s->task.stop->before, &mask);
-	while (!task->failed && (n = io_read_all(STDIN_FILENO, piece, sizeof(piece))) > 0)
-		text_add(task, piece, (size_t)n);
+	r = file_read_fd(STDIN_FILENO, "the task on stdin", "", task, e);
 	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
-	if (n < 0)
-		return err_set(e, (int)-n, "the task on stdin");
+	if (r < 0)
+		return r;
 	while (task->length && task->bytes[task->length - 1] == '\n')
 		task->bytes[--task->length] = '\0';
-	return task->length || task->failed
-		       ? check_text(task, "the task on stdin", e)
-		       : err_say(e, EINVAL, "the task on stdin is empty");
+	return task->length ? check_text(task, "the task on stdin", e)
+			    : err_say(e, EINVAL, "the task on stdin is empty");
 }
 
 /* words of the user's for the model, behind the agent's own */

@@ -17,8 +17,7 @@ SOURCE(tests_source,
 /* digits, letters and _ in front of .py: it is a module's name */
 static bool is_module(const char *name)
 {
-	size_t n = strspn(
-		name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+	size_t n = strspn(name, TEXT_WORD);
 
 	return n && (name[0] < '0' || name[0] > '9') && strcmp(name + n, ".py") == 0;
 }

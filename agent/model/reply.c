@@ -6,8 +6,7 @@
 
 #include "agent/model/reply.h"
 
-static const char plain[] =
-	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+static const char plain[] = TEXT_WORD "-";
 
 void reply_begin(struct reply *r)
 {

@@ -84,8 +84,7 @@ int server_open(struct model *m, struct err *e)
 		return err_say(e, EINVAL,
 			       "--model %s: which model? give --model-name NAME",
 			       from->name);
-	if (variable && !*variable)
-		variable = NULL;
+	variable = variable && *variable ? variable : NULL;
 	m->base_url = memory_string(variable      ? variable
 				    : p->base_url ? p->base_url
 						  : from->base_url);

@@ -7,8 +7,6 @@
 #include "agent/model/settings.h"
 #include "init/io.h"
 
-#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-
 /* what the agent itself says, or counts on */
 static const struct {
 	const char *name, *instead;
@@ -30,7 +28,7 @@ static int take(const char *item, cJSON *into, struct err *e)
 	size_t length = (size_t)(json - item);
 	cJSON *value;
 
-	if (!*json || !length || strspn(item, NAME_CHARS) != length)
+	if (!*json || !length || strspn(item, TEXT_WORD "-") != length)
 		return err_say(
 			e, EINVAL,
 			"--set: '%.80s' is not KEY=JSON, such as temperature=0.2 or reasoning='{\"effort\": \"high\"}'",

@@ -40,7 +40,7 @@ void repl_complete(void *arg, const char *line, size_t length, struct text *name
 	cleanup_text struct text tail = { 0 };
 	const char *word = line + length;
 
-	while (word > line && strchr(LINES_NAME_CHARS ".", word[-1]))
+	while (word > line && strchr(TEXT_WORD ".", word[-1]))
 		word--;
 	length -= (size_t)(word - line);
 	if (!r->typed.length && word == line + 1 && *line == ':') {
@@ -58,7 +58,7 @@ void repl_complete(void *arg, const char *line, size_t length, struct text *name
 	(void)clip_take(&r->peeked.out, &head, &tail);
 	text_add(&head, tail.bytes, tail.length);
 	for (const char *at = text_string(&head); *at;) {
-		size_t name = strspn(at, LINES_NAME_CHARS);
+		size_t name = strspn(at, TEXT_WORD);
 
 		if (at[name] == '\n' && name >= n && name <= NAME_MOST &&
 		    strncmp(at, part, n) == 0)

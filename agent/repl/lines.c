@@ -99,7 +99,7 @@ static unsigned char complete(EditLine *edit, int key)
 		l->complete(l->complete_arg, text_string(&line), length, &names);
 	if (!names.length)
 		return CC_ERROR;
-	while (begun < length && strchr(LINES_NAME_CHARS, line.bytes[length - begun - 1]))
+	while (begun < length && strchr(TEXT_WORD, line.bytes[length - begun - 1]))
 		begun++;
 	more = common(&names, begun);
 	text_clear(&line);

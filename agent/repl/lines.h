@@ -10,11 +10,9 @@
 
 #include "agent/base/stop.h"
 
-#define LINES_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-
 struct lines {
 	/* Tab: adds names that the word before the cursor, behind its last point, may
-	 * become, each of LINES_NAME_CHARS and with a newline; or NULL */
+	 * become, each of TEXT_WORD and with a newline; or NULL */
 	void (*complete)(void *arg, const char *line, size_t length, struct text *names);
 	void *complete_arg;
 	struct stop *stop;

@@ -64,9 +64,7 @@ static int list_branches(struct repl *r)
 static bool good_name(const char *name)
 {
 	return strlen(name) < REPL_NAME_BYTES &&
-	       strspn(name,
-		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") ==
-		       strlen(name);
+	       strspn(name, TEXT_WORD ".-") == strlen(name);
 }
 
 static int branch(struct repl *r, char *const *words, struct err *e)
@@ -122,54 +120,27 @@ static int drop(struct repl *r, char *const *words, struct err *e)
 	return repl_record(r, "drop", branch, 0, NULL, e);
 }
 
-/* what stepjail tells of a state */
-static void read_state(const cJSON *one, uint64_t *number, uint64_t *parent,
-		       uint64_t *bytes)
-{
-	*number = *parent = *bytes = 0;
-	(void)json_count(one, "state", number);
-	(void)json_count(one, "parent", parent);
-	(void)json_count(one, "bytes", bytes);
-}
-
-static int status(struct repl *r, char *const *words, struct err *e)
-{
-	const cJSON *root = session_status(&r->session, e);
-	const cJSON *kept = json_get(root, "states");
-	uint64_t state, parent, bytes, all = 0;
-	const cJSON *one = NULL;
-
-	(void)words;
-	if (!root)
-		return -e->errnum;
-	cJSON_ArrayForEach(one, kept)
-	{
-		read_state(one, &state, &parent, &bytes);
-		all += bytes;
-	}
-	show_note(&r->show, "branch       %s, at state %" PRIu32,
-		  r->branches[r->session.branch].name, r->session.state);
-	show_note(&r->show, "states kept  %d, with %s of memory; :states lists them",
-		  cJSON_GetArraySize(kept), units_say_size(all).text);
-	show_note(&r->show, "session      number %u, root tree %s, %s for a step",
-		  r->session.jails, r->plan.jail->rootfs,
-		  units_say_time(r->plan.step_ms).text);
-	return 0;
-}
-
 static int states(struct repl *r, char *const *words, struct err *e)
 {
 	const cJSON *root = session_status(&r->session, e);
 	const cJSON *one = NULL;
-	uint64_t state, parent, bytes;
 
 	(void)words;
 	if (!root)
 		return -e->errnum;
+	show_note(&r->show, "session number %u, root tree %s, %s for a step",
+		  r->session.jails, r->plan.jail->rootfs,
+		  units_say_time(r->plan.step_ms).text);
+	show_note(&r->show, "on branch %s, at state %" PRIu32,
+		  r->branches[r->session.branch].name, r->session.state);
 	show_note(&r->show, "  %-7s%-7s%s", "state", "from", "memory");
 	cJSON_ArrayForEach(one, json_get(root, "states"))
 	{
-		read_state(one, &state, &parent, &bytes);
+		uint64_t state = 0, parent = 0, bytes = 0;
+
+		(void)json_count(one, "state", &state);
+		(void)json_count(one, "parent", &parent);
+		(void)json_count(one, "bytes", &bytes);
 		show_note(&r->show, "%c %-7" PRIu64 "%-7" PRIu64 "%s",
 			  state == r->session.state ? '*' : ' ', state, parent,
 			  units_say_size(bytes).text);
@@ -215,14 +186,14 @@ static const struct {
 	  "Go on with another branch; the first is main." },
 	{ "drop", "NAME", 1, 1, drop, "Forget a branch." },
 	{ "states", "", 0, 0, states,
-	  "The states that are kept, and what each came from." },
+	  "Session, branch, and the states that are kept: what each came from." },
 	{ "files", "[DIR]", 0, 1, repl_files,
 	  "List /work, or a folder of it: kind, bytes, time, name." },
 	{ "put", "FILE [NAME]", 1, 2, repl_put, "Copy a file of yours into /work." },
 	{ "get", "NAME [FILE]", 1, 2, repl_get,
 	  "Copy a file out of /work; nothing of yours is written over." },
 	{ "show", "", 0, 0, repl_show, "Show again what the last step showed." },
-	{ "status", "", 0, 0, status, "Branch, states, memory, limits of the session." },
+	{ "status", "", 0, 0, states, "The same." },
 	{ "reset", "", 0, 0, reset, "End the session and begin a new one." },
 	{ "help", "", 0, 0, help, "This list." },
 	{ "quit", "", 0, 0, quit, "Leave, as Ctrl-D and exit() do." },

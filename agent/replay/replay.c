@@ -130,13 +130,9 @@ static void say_options(struct replay *r)
 	cleanup_text struct text line = { 0 };
 
 	text_printf(&line, "jail: --rootfs %s", jail->rootfs);
-	for (size_t i = 0; i + 1 < jail->pass.count; i += 2) {
-		const char *name = jail->pass.items[i];
-
-		text_printf(&line, " --%s", name);
-		if (strcmp(name, "deterministic") != 0) /* takes no value */
-			text_printf(&line, " %s", jail->pass.items[i + 1]);
-	}
+	for (size_t i = 0; i + 1 < jail->pass.count; i += 2)
+		text_printf(&line, " --%s %s", jail->pass.items[i],
+			    jail->pass.items[i + 1]);
 	show_note(&r->show, "%s", text_string(&line));
 }
 

@@ -223,10 +223,9 @@ class Script(AgentCase):
         for name in ("rollback N", "branch [NAME [N]]", "switch NAME", "drop NAME", "states", "files [DIR]",
                      "put FILE [NAME]", "get NAME [FILE]", "show", "status", "reset", "help", "quit"):
             self.assertRegex(err, rf"(?m)^:{re.escape(name)} +[A-Z].*\.$")
-        for row in (r"branch       main, at state 1", r"states kept  2, with 8 KiB of memory; :states lists them",
-                    r"session      number 1, root tree core, 60 s for a step",
-                    r"  state  from   memory\n  0      0      4 KiB\n\* 1      0      4 KiB"):
-            self.assertRegex(err, f"(?m)^{row}$")
+        told = ("session number 1, root tree core, 60 s for a step\non branch main, at state 1\n"
+                "  state  from   memory\n  0      0      4 KiB\n* 1      0      4 KiB\n")
+        self.assertIn(told * 2, err)  # :status and :states are one
 
     def test_control_bytes(self):
         out, err = self.repl("print('\\x1b[2J\\u202e\\r')\nraise ValueError('\\x1b]0;t\\x07')\n",

@@ -87,7 +87,7 @@ class Demo(ReplayCase):
     def test_options_are_shown_as_they_are_given(self):
         os.unlink(self.record)
         self.run_steps("print(1)", more=("--deterministic", "--seed", "7"))
-        self.assertIn(" --deterministic --seed 7 ", self.replay().splitlines()[0])
+        self.assertIn(" --deterministic yes --seed 7 ", self.replay().splitlines()[0])
 
     def test_from_another_folder(self):
         os.chdir("/")
