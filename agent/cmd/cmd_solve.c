@@ -40,6 +40,8 @@ static const struct opt opts[] = {
 	{ "reply-tokens", "NUMBER", NULL, ROW(MODEL, COUNT, reply_tokens),
 	  "The longest reply to ask for; without this the server decides (with anthropic, it is 8192).",
 	  .min = 1, .max = 1000000000 },
+	{ "vision", NULL, NULL, ROW(MODEL, FLAG, plan.vision),
+	  "Send the pictures that steps show (PNG) to the model, which must be able to see. The newest 8 are sent, each of 2 MiB and 8000 pixels a side at the most; --check-prompt does not get them." },
 	{ "set", "KEY=JSON", NULL, ROW(MODEL, LIST, set),
 	  "One more member of each request, such as temperature=0.2, seed=7 or reasoning='{\"effort\": \"high\"}'. May be given again." },
 	{ "header-file", "FILE", NULL, ROW(MODEL, TEXT, plan.header_file),

@@ -213,6 +213,7 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 			return end_in_step(l, number, r);
 		prompt_observation(&l->step, number, total, l->found.imitated,
 				   &observation);
+		loop_see(l, l->step.media, &observation);
 	}
 	budget_step(budget, run ? &l->step : NULL);
 	budget_tell(budget, &observation);

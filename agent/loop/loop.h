@@ -77,6 +77,13 @@ enum outcome loop_run(struct loop *l, struct err *e);
  * or -errno */
 int loop_begin(struct loop *l, struct err *e);
 
+/**
+ * loop_see() - With --vision, let the model see what a step shows: with the observation
+ * that is added next
+ * @words:	Gets what to say of that
+ */
+void loop_see(struct loop *l, const struct media_list *shown, struct text *words);
+
 /** loop_turns() - Then: until there is an answer, or none can be had any more */
 enum outcome loop_turns(struct loop *l, struct err *e);
 

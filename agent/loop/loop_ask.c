@@ -6,6 +6,7 @@
 
 #include "agent/loop/loop.h"
 
+#define PICTURE_SIDE 8000 /* pixels: Anthropic takes no more */
 #define REPLY_TOKENS 8192 /* room for a reply, where nothing else is said */
 
 /* a budget is used up, and there is no answer */
@@ -136,4 +137,28 @@ enum outcome loop_ask(struct loop *l, struct err *e)
 	if (r == 0)
 		chat_add_reply(&l->chat, &l->reply);
 	return r < 0 ? loop_broken(r) : LOOP_GO_ON;
+}
+
+void loop_see(struct loop *l, const struct media_list *shown, struct text *words)
+{
+	uint64_t large = 0;
+	uint32_t width, height;
+
+	for (size_t i = 0; l->model.plan->vision && i < shown->count; i++) {
+		const struct media_item *m = &shown->items[i];
+
+		if (m->state != MEDIA_WHOLE || !media_png_size(m, &width, &height))
+			continue;
+		if (m->bytes.length > CHAT_PICTURE_BYTES || width > PICTURE_SIDE ||
+		    height > PICTURE_SIDE)
+			large++;
+		else
+			chat_show(&l->chat, &m->bytes);
+	}
+	if (large)
+		text_printf(
+			words,
+			"You do not see %" PRIu64
+			" of them, of more than %zu MiB or %d pixels a side. Make them smaller.\n",
+			large, CHAT_PICTURE_BYTES >> 20, PICTURE_SIDE);
 }

@@ -9,8 +9,6 @@
 #include "agent/loop/prompt.h"
 #include "agent/session/report.h"
 
-#define PLAIN_NAME_BYTES 64
-
 static const struct {
 	const char *rootfs;
 	const char *libraries;
@@ -59,6 +57,10 @@ void prompt_system(const struct loop *l, struct text *out)
 	text_puts(out, "You solve a task by writing Python, one step at a time.\n\n");
 	text_printf(out, tools ? by_tool : by_fence, plan->stateless ? unkept : kept);
 	text_puts(out, ends[l->tests.count > 0][tools]);
+	if (l->model.plan->vision)
+		text_puts(
+			out,
+			"You see the pictures that your code shows, such as figures of matplotlib.\n");
 	text_printf(
 		out,
 		"\n"
@@ -159,31 +161,16 @@ void prompt_task(const char *task, const struct input_file *files, size_t count,
 }
 
 /* ---- what a step shows: bytes of a picture or a table are not told. A name that the
- * code gave is in the agent's own line only where it can be nothing but a name; else it
- * is behind the mark, like all that comes out of a jail */
-
-static bool is_plain(const struct text *name)
-{
-	return name->length <= PLAIN_NAME_BYTES &&
-	       strspn(text_string(name),
-		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") ==
-		       name->length;
-}
+ * code gave is behind the mark, like all that comes out of a jail */
 
 static void add_name(const struct text *name, struct text *out)
 {
 	cleanup_text struct text theirs = { 0 };
 
-	if (!name->length) {
-		text_puts(out, ".\n");
-	} else if (is_plain(name)) {
-		text_printf(out, ", saved by the code as %s.\n", text_string(name));
-	} else {
-		escape_line(&theirs, text_string(name), name->length);
-		text_puts(out, ", saved by the code as:\n" ESCAPE_MARK);
-		escape_turns(out, &theirs);
-		text_puts(out, "\n");
-	}
+	escape_line(&theirs, text_string(name), name->length);
+	text_puts(out, name->length ? ", saved by the code as:\n" ESCAPE_MARK : ".");
+	escape_turns(out, &theirs);
+	text_puts(out, "\n");
 }
 
 static void add_item(const struct media_item *m, struct text *out)

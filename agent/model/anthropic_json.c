@@ -27,6 +27,21 @@ static void add_text(cJSON *list, const char *text)
 	json_add(add_block(list, "text"), "text", text);
 }
 
+static void add_pictures(cJSON *list, const struct message *m)
+{
+	const cJSON *one = NULL;
+
+	cJSON_ArrayForEach(one, m->pictures)
+	{
+		cJSON *source =
+			cJSON_AddObjectToObject(add_block(list, "image"), "source");
+
+		json_add(source, "type", "base64");
+		json_add(source, "media_type", "image/png");
+		json_add(source, "data", one->valuestring);
+	}
+}
+
 /*
  * No thinking is sent back. The interface asks for blocks of thinking with their
  * signatures beside a tool's result only where the request has enabled thinking, and
@@ -38,13 +53,13 @@ static void add_message(cJSON *list, const struct message *m)
 		cJSON *block = add_block(list, "tool_result");
 
 		json_add(block, "tool_use_id", m->call_id);
-		json_add(block, "content", m->text);
-		return;
+		list = cJSON_AddArrayToObject(block, "content");
 	}
 	if (!fence_blank((struct span){ m->text, strlen(m->text) }))
 		add_text(list, m->text);
 	else if (!m->call_count)
 		add_text(list, "(an empty reply)");
+	add_pictures(list, m);
 	for (size_t i = 0; i < m->call_count; i++) {
 		cJSON *block = add_block(list, "tool_use");
 

@@ -8,9 +8,10 @@
 #include "agent/model/chat.h"
 #include "agent/model/tool.h"
 
-#define MOST_TOKENS 1e18  /* a server that tells nonsense: no number overflows */
-#define BYTES_PER_TOKEN 3 /* as long as no server has told; English has about four */
-#define AROUND_BYTES 40   /* of JSON around a message, or a call */
+#define MOST_TOKENS 1e18   /* a server that tells nonsense: no number overflows */
+#define BYTES_PER_TOKEN 3  /* as long as no server has told; English has about four */
+#define AROUND_BYTES 40    /* of JSON around a message, or a call */
+#define PICTURE_BYTES 4800 /* what text of as many tokens has, at most */
 
 const char *const chat_roles[] = {
 	[ROLE_SYSTEM] = "system",
@@ -60,6 +61,28 @@ void chat_add_reply(struct chat *c, const struct reply *reply)
 		add_call(m, &reply->calls[i]);
 }
 
+void chat_show(struct chat *c, const struct text *png)
+{
+	cleanup_text struct text base64 = { 0 };
+
+	text_base64(&base64, png->bytes, png->length);
+	c->shown = c->shown ? c->shown : cJSON_CreateArray();
+	(void)cJSON_AddItemToArray(c->shown, cJSON_CreateString(text_string(&base64)));
+}
+
+static void forget_pictures(struct chat *c)
+{
+	int room = CHAT_PICTURES_MAX;
+
+	for (size_t i = c->count; i-- > 0;) {
+		cJSON *list = c->list[i].pictures;
+
+		while (cJSON_GetArraySize(list) > room)
+			cJSON_DeleteItemFromArray(list, 0);
+		room -= cJSON_GetArraySize(list);
+	}
+}
+
 void chat_add_observation(struct chat *c, const char *text, size_t length)
 {
 	size_t asked = c->count - 1;
@@ -67,6 +90,9 @@ void chat_add_observation(struct chat *c, const char *text, size_t length)
 
 	chat_add(c, ROLE_USER, text, length);
 	c->list[c->count - 1].observation = true;
+	c->list[c->count - 1].pictures = c->shown;
+	c->shown = NULL;
+	forget_pictures(c);
 	for (size_t i = 0; i < calls; i++) {
 		if (i > 0)
 			chat_add(c, ROLE_USER, beside, strlen(beside));
@@ -81,6 +107,11 @@ void chat_settle(struct chat *c, const char *words)
 		chat_add_observation(c, words, strlen(words));
 }
 
+static uint64_t picture_bytes(const struct message *m)
+{
+	return (uint64_t)cJSON_GetArraySize(m->pictures) * PICTURE_BYTES;
+}
+
 uint64_t chat_bytes(const struct chat *c)
 {
 	uint64_t bytes = 0;
@@ -88,7 +119,7 @@ uint64_t chat_bytes(const struct chat *c)
 	for (size_t i = 0; i < c->count; i++) {
 		const struct message *m = &c->list[i];
 
-		bytes += AROUND_BYTES + strlen(m->text);
+		bytes += AROUND_BYTES + strlen(m->text) + picture_bytes(m);
 		for (size_t k = 0; k < m->call_count; k++)
 			bytes += AROUND_BYTES + m->calls[k].arguments.length;
 	}
@@ -102,6 +133,7 @@ void chat_cut(struct chat *c, size_t count)
 
 		for (size_t k = 0; k < m->call_count; k++)
 			text_free(&m->calls[k].arguments);
+		cJSON_Delete(m->pictures);
 		free(m->calls);
 		free(m->call_id);
 		free(m->text);
@@ -112,6 +144,7 @@ void chat_free(struct chat *c)
 {
 	chat_cut(c, 0);
 	free(c->list);
+	cJSON_Delete(c->shown);
 	*c = (struct chat){ 0 };
 }
 
@@ -137,15 +170,19 @@ static void cut_down(struct message *m, struct compacted *done)
 		"\n(The rest of this observation, %zu bytes, is left out to save room.)\n",
 		length - first);
 
+	bool shorter = !rest.failed && rest.length < length;
+
 	m->observation = false;
-	if (rest.failed || rest.length >= length) { /* short as it is */
+	done->observations += shorter || m->pictures;
+	done->bytes += picture_bytes(m) + (shorter ? length - rest.length : 0);
+	cJSON_Delete(m->pictures);
+	m->pictures = NULL;
+	if (!shorter) {
 		text_free(&rest);
 		return;
 	}
 	free(m->text);
 	m->text = rest.bytes;
-	done->observations++;
-	done->bytes += length - rest.length;
 }
 
 struct compacted compact_chat(struct chat *c, uint64_t target, const struct gauge *g)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "agent/base/json.h"
 #include "agent/model/reply.h"
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
@@ -14,13 +15,19 @@ struct message {
 	struct call *calls; /* ROLE_ASSISTANT: their arguments are JSON objects */
 	size_t call_count;
 	char *call_id;    /* ROLE_USER: the call that this is the result of, or NULL */
+	cJSON *pictures;  /* of an observation: PNG as base64, strings; or NULL */
 	bool observation; /* may be cut down to its first line */
 };
 
 struct chat {
 	struct message *list;
 	size_t count, room;
+	cJSON *shown; /* pictures of the observation that is added next, likewise */
 };
+
+/* so that a request stays below what servers take */
+#define CHAT_PICTURES_MAX 8
+#define CHAT_PICTURE_BYTES ((size_t)2 << 20) /* as PNG; for callers to hold */
 
 /**
  * chat_add() - Add a message
@@ -38,6 +45,10 @@ void chat_add_reply(struct chat *c, const struct reply *reply);
  * for interfaces want one for each.
  */
 void chat_add_observation(struct chat *c, const char *text, size_t length);
+
+/** chat_show() - Let the observation that is added next have a picture; of more than
+ * CHAT_PICTURES_MAX in all, the oldest are forgotten then */
+void chat_show(struct chat *c, const struct text *png);
 
 /** chat_settle() - Where the last message has calls, that is what became of them */
 void chat_settle(struct chat *c, const char *words);

@@ -25,6 +25,7 @@ struct model_plan {
 	const cJSON *settings;   /* more members of a request (settings.h); or NULL */
 	bool require_confinement; /* of the model client, too */
 	bool tools;               /* offer the tool `python`, and expect calls of it */
+	bool vision;              /* the model is sent what steps show */
 	uint64_t retries;
 	uint64_t retry_wait_ms; /* the first wait; see retry_decide() */
 	uint64_t request_ms;    /* longest silence of a server that is to answer */

@@ -36,6 +36,27 @@ static void add_calls(cJSON *message, const struct message *m)
 	}
 }
 
+/* words, and the pictures of a message. A tool's result has text alone there: they are
+ * the user's then */
+static void add_pictures(cJSON *one, const char *words, const struct message *m)
+{
+	cJSON *parts = cJSON_AddArrayToObject(one, "content");
+	cJSON *part = json_append(parts);
+	const cJSON *picture = NULL;
+
+	json_add(part, "type", "text");
+	json_add(part, "text", words);
+	cJSON_ArrayForEach(picture, m->pictures)
+	{
+		cleanup_text struct text url = { 0 };
+
+		text_printf(&url, "data:image/png;base64,%s", picture->valuestring);
+		part = json_append(parts);
+		json_add(part, "type", "image_url");
+		json_add(cJSON_AddObjectToObject(part, "image_url"), "url", &url);
+	}
+}
+
 static void add_message(cJSON *messages, const struct message *m)
 {
 	cJSON *one = json_append(messages);
@@ -43,12 +64,30 @@ static void add_message(cJSON *messages, const struct message *m)
 	json_add(one, "role", m->call_id ? "tool" : chat_roles[m->role]);
 	if (m->call_count && !*m->text)
 		(void)cJSON_AddNullToObject(one, "content");
+	else if (json_first(m->pictures) && !m->call_id)
+		add_pictures(one, m->text, m);
 	else
 		json_add(one, "content", m->text);
 	if (m->call_id)
 		json_add(one, "tool_call_id", m->call_id);
 	else if (m->call_count)
 		add_calls(one, m);
+}
+
+/* behind the results of all calls of a reply, of which the first is the step's */
+static void add_shown(cJSON *messages, const struct chat *chat, size_t last)
+{
+	size_t first = last;
+
+	while (first && chat->list[first - 1].call_id)
+		first--;
+	if (!json_first(chat->list[first].pictures))
+		return;
+
+	cJSON *one = json_append(messages);
+
+	json_add(one, "role", chat_roles[ROLE_USER]);
+	add_pictures(one, "What the step showed:", &chat->list[first]);
 }
 
 static void ask(const struct model *m, const struct chat *chat, cJSON *root)
@@ -66,8 +105,12 @@ static void ask(const struct model *m, const struct chat *chat, cJSON *root)
 	if (m->plan->tools)
 		tool_offer(cJSON_AddArrayToObject(root, "tools"), add_function,
 			   "parameters");
-	for (size_t i = 0; i < chat->count; i++)
+	for (size_t i = 0; i < chat->count; i++) {
 		add_message(messages, &chat->list[i]);
+		if (chat->list[i].call_id &&
+		    (i + 1 == chat->count || !chat->list[i + 1].call_id))
+			add_shown(messages, chat, i);
+	}
 }
 
 /* a call, or a piece of one */

@@ -4,6 +4,7 @@
  */
 #include <limits.h>
 #include <unistd.h>
+#include <unistr.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/units.h"
@@ -244,6 +245,7 @@ cJSON *record_model(const struct model *m)
 	add_word(o, "name", m->plan->model_name);
 	add_word(o, "base_url", m->base_url);
 	add_word(o, "script", m->script.path);
+	json_add(o, "vision", m->plan->vision);
 	return o;
 }
 
@@ -295,13 +297,11 @@ cJSON *record_result(const char *outcome, const struct text *answer, const char 
 /* one that is in a string of JSON: all others are ASCII there */
 static void add_escape(struct text *out, uint32_t point)
 {
-	if (point < 0x10000) {
-		text_printf(out, "\\u%04x", point);
-		return;
-	}
-	point -= 0x10000;
-	text_printf(out, "\\u%04x\\u%04x", 0xd800 | point >> 10,
-		    0xdc00 | (point & 0x3ff));
+	uint16_t units[2];
+	int count = u16_uctomb(units, point, COUNT(units));
+
+	for (int i = 0; i < count; i++)
+		text_printf(out, "\\u%04x", units[i]);
 }
 
 int record_print(const cJSON *object, struct text *out, struct err *e)

@@ -98,6 +98,7 @@ static int take_step(struct resume *r, const cJSON *line, struct err *e)
 {
 	const char *words = json_string(line, "observation");
 	bool again = json_get(line, "verdict") && !json_string(line, "ended_by");
+	cleanup_text struct text said = { 0 }; /* as it was recorded */
 	uint32_t number = 0;
 	int s = 0;
 
@@ -125,6 +126,8 @@ static int take_step(struct resume *r, const cJSON *line, struct err *e)
 	} else {
 		s = copy(r, "step", line, e);
 	}
+	if (again)
+		loop_see(r->loop, r->replay.step.media, &said);
 	words = words ? words : CUT_OFF;
 	chat_add_observation(&r->loop->chat, words, strlen(words));
 	return s;

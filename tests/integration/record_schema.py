@@ -21,7 +21,7 @@ REFUSED = {"total": "int", "unlisted": "int", "list": [
      "first_ms": "int", "last_ms": "int", "count": "int", "violation": "bool"}]}
 ORIGIN = {"format": "int", "stepjail_agent": "str", "host": "str", "uid": "int", "argv": ["str"],
           "started": TIME}
-MODEL = {"provider": "str", "name": "str|null", "base_url": "str|null", "script": "str|null"}
+MODEL = {"provider": "str", "name": "str|null", "base_url": "str|null", "script": "str|null", "vision": "bool"}
 USAGE = {"requests": "int", "retries": "int", "prompt_tokens": "int", "completion_tokens": "int",
          "cached_tokens": "int", "cache_write_tokens": "int", "judged": "int"}
 MEDIA = {"object": "int", "kind": "str", "from": "str", "state": "str", "bytes": "int",

@@ -156,7 +156,7 @@ class Origin(RecordCase):
             self.assertEqual(record["argv"][:3], [AGENT, "solve", "The task."])
             self.assertEqual(record["model"], {"provider": "scripted", "name": None,
                                                "base_url": None,
-                                               "script": self.path("script.turns")})
+                                               "script": self.path("script.turns"), "vision": False})
         self.assertEqual(start["format"], 2)
         version = self.run_agent("--version")[1]
         self.assertEqual(version.splitlines()[0], f"stepjail-agent {got['stepjail_agent']}")
@@ -165,7 +165,7 @@ class Origin(RecordCase):
         mock, out, _ = self.ask([{"say": "Done."}], "--json", "--transcript", self.record)
         self.assertEqual(json.loads(out)["model"],
                          {"provider": "openai", "name": "m", "base_url": mock.url,
-                          "script": None})
+                          "script": None, "vision": False})
         self.events()
 
     def test_prose(self):

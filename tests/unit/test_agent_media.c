@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/loop/prompt.h"
+#include "agent/model/chat.h"
 #include "agent/session/media.h"
 #include "init/wire.h"
 #include "tests/unit/suites.h"
@@ -138,6 +139,48 @@ START_TEST(a_png_tells_its_size)
 }
 END_TEST
 
+static void observe(struct chat *chat)
+{
+	chat_add(chat, ROLE_ASSISTANT, "code", 4);
+	chat_add_observation(chat, "Step: done.\nx", 13);
+}
+
+START_TEST(pictures_go_with_their_observation)
+{
+	struct text png = { .bytes = (char[]){ "PNG" }, .length = 3 };
+	struct chat chat = { 0 };
+	struct gauge g = { 0 };
+	struct compacted done;
+	uint64_t before, with;
+
+	for (int i = 1; i <= 3; i++)
+		observe(&chat);
+	before = chat_bytes(&chat);
+	chat_free(&chat);
+	for (int i = 1; i <= 3; i++) {
+		for (int k = 0; k < 4; k++)
+			chat_show(&chat, &png);
+		observe(&chat);
+	}
+	/* of twelve the newest eight; each counts as 4,800 bytes, whatever it has */
+	ck_assert_int_eq(cJSON_GetArraySize(chat.list[1].pictures), 0);
+	ck_assert_int_eq(cJSON_GetArraySize(chat.list[3].pictures), 4);
+	ck_assert_int_eq(cJSON_GetArraySize(chat.list[5].pictures), 4);
+	ck_assert_str_eq(chat.list[5].pictures->child->valuestring, "UE5H");
+	with = chat_bytes(&chat);
+	ck_assert_uint_eq(with, before + 8 * 4800);
+	/* words that would not become shorter stay; the last observation keeps all */
+	done = compact_chat(&chat, 1, &g);
+	ck_assert_str_eq(chat.list[3].text, "Step: done.\nx");
+	ck_assert_ptr_null(chat.list[3].pictures);
+	ck_assert_int_eq(cJSON_GetArraySize(chat.list[5].pictures), 4);
+	ck_assert_uint_eq(done.bytes, 4 * 4800);
+	ck_assert_uint_eq(chat_bytes(&chat), with - done.bytes);
+	chat_show(&chat, &png); /* of no observation any more */
+	chat_free(&chat);
+}
+END_TEST
+
 Suite *agent_media_suite(void)
 {
 	Suite *s = suite_create("agent/media");
@@ -148,6 +191,7 @@ Suite *agent_media_suite(void)
 	tcase_add_test(c, held_bytes_are_bounded);
 	tcase_add_test(c, texts_are_said_once);
 	tcase_add_test(c, a_png_tells_its_size);
+	tcase_add_test(c, pictures_go_with_their_observation);
 	suite_add_tcase(s, c);
 	return s;
 }
