@@ -15,6 +15,7 @@
 
 #include "init/err.h"
 
+/* what names are made of */
 #define TEXT_WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 #define TEXT_MAX_BYTES ((size_t)64 << 20) /* the bound where a text names none */
 

@@ -13,29 +13,26 @@ size_t utf8_decode(const unsigned char *bytes, size_t left, uint32_t *point)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* how many bytes at the beginning are characters, NUL one of them or not */
-static size_t good(const unsigned char *bytes, size_t length, bool nul)
-{
-	size_t at = 0, n = 1;
-	uint32_t point;
-
-	for (; n && at < length; at += n) {
-		n = utf8_decode(bytes + at, length - at, &point);
-		if (n && !point && !nul)
-			n = 0;
-	}
-	return at;
-}
-
 bool utf8_valid(const void *bytes, size_t length)
 {
-	return good(bytes, length, true) == length;
+	return !u8_check(bytes, length);
+}
+
+/* how many bytes at the beginning are characters, and none of them NUL */
+static size_t good(const unsigned char *bytes, size_t length)
+{
+	size_t at = 0, n;
+	uint32_t point;
+
+	while (at < length && (n = utf8_decode(bytes + at, length - at, &point)) && point)
+		at += n;
+	return at;
 }
 
 void utf8_mend(struct text *out, const void *bytes, size_t length)
 {
 	for (const unsigned char *at = bytes; length; at++, length--) {
-		size_t n = good(at, length, false);
+		size_t n = good(at, length);
 
 		text_add(out, at, n);
 		at += n;

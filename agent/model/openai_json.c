@@ -53,7 +53,8 @@ static void add_pictures(cJSON *one, const char *words, const struct message *m)
 		text_printf(&url, "data:image/png;base64,%s", picture->valuestring);
 		part = json_append(parts);
 		json_add(part, "type", "image_url");
-		json_add(cJSON_AddObjectToObject(part, "image_url"), "url", &url);
+		json_add(cJSON_AddObjectToObject(part, "image_url"), "url",
+			 cJSON_CreateString(text_string(&url)));
 	}
 }
 

@@ -84,7 +84,8 @@ int server_open(struct model *m, struct err *e)
 		return err_say(e, EINVAL,
 			       "--model %s: which model? give --model-name NAME",
 			       from->name);
-	variable = variable && *variable ? variable : NULL;
+	if (variable && !*variable)
+		variable = NULL;
 	m->base_url = memory_string(variable      ? variable
 				    : p->base_url ? p->base_url
 						  : from->base_url);

@@ -122,12 +122,11 @@ static int take_step(struct resume *r, const cJSON *line, struct err *e)
 		json_add(o, "prose", json_text(line, "prose"));
 		if (words)
 			json_add(o, "observation", words);
+		loop_see(r->loop, r->replay.step.media, &said);
 		s = task_record(r->loop->task, "step", o, e);
 	} else {
 		s = copy(r, "step", line, e);
 	}
-	if (again)
-		loop_see(r->loop, r->replay.step.media, &said);
 	words = words ? words : CUT_OFF;
 	chat_add_observation(&r->loop->chat, words, strlen(words));
 	return s;
