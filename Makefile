@@ -148,6 +148,6 @@ help: ## list the targets
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
-include $(patsubst %,%/rules.mk,jail/deb jail/vm jail/egress tests/cpython tests/interop tests/humaneval)
+include $(patsubst %,%/rules.mk,jail/deb jail/egress jail/vm tests/cpython tests/interop tests/humaneval)
 -include $(shell find $(B)/musl $(B)/graph $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
 .PHONY: phony all rootfs data demo test unit integration escape walls fault vm asan lint fmt bench picture picture-check install uninstall clean help

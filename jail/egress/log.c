@@ -38,10 +38,9 @@ void egress_print(const char *words, const struct egress_log *log,
 	const char *comma = "";
 	uint32_t rows = log ? log->rows : 0;
 
-	(void)fprintf(out, "%s%s", words, log ? "" : "null");
+	(void)fprintf(out, "%s%s", words, log ? "{\"hosts\":[" : "null");
 	if (!log)
 		return;
-	(void)fputs("{\"hosts\":[", out);
 	for (uint32_t i = 0; i < rows && i < EGRESS_ROWS; i++) {
 		struct egress_row row = log->row[i];
 		const struct egress_row before =
@@ -78,10 +77,11 @@ void egress_tell(const struct egress_log *log)
 
 	for (uint32_t i = 0; i < rows && i < EGRESS_ROWS; i++) {
 		struct egress_row row = log->row[i];
-		const char *why;
 
 		egress_clamp(&row);
-		why = egress_words[row.end].why;
+
+		const char *why = egress_words[row.end].why;
+
 		for (char *at = row.host; *at; at++)
 			*at = *at < ' ' || *at > '~' ? '?' : *at;
 		if (why)

@@ -75,7 +75,6 @@ static int open_header(const char *spec, char *word, struct err *e)
 static int become(const struct jail *j, int program, int control, int log, uid_t id,
 		  struct err *e)
 {
-	static const char certificates[] = "SSL_CERT_";
 	const struct plan *p = j->plan;
 	const char *argv[4 + PLAN_HOSTS_MAX + PLAN_HEADERS_MAX] = { "stepjail-egress" };
 	const char *environment[3] = { NULL };
@@ -101,7 +100,7 @@ static int become(const struct jail *j, int program, int control, int log, uid_t
 		argv[n++] = header[i];
 	}
 	for (char **at = environ; *at && count < COUNT(environment) - 1; at++)
-		if (strncmp(*at, certificates, strlen(certificates)) == 0)
+		if (strncmp(*at, "SSL_CERT_", 9) == 0)
 			environment[count++] = *at;
 	if (id && (setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
 		return err_set(e, errno, "egress: become user %u", id);
@@ -169,10 +168,10 @@ int egress_hear(int socket, int wait_ms, struct err *e)
 
 int egress_map(struct egress *g, struct err *e)
 {
-	void *at = NULL;
+	void *at = g->log < 0 ? NULL
+			      : mmap(NULL, sizeof(*g->map), PROT_READ, MAP_SHARED, g->log,
+				     0);
 
-	if (g->log >= 0)
-		at = mmap(NULL, sizeof(*g->map), PROT_READ, MAP_SHARED, g->log, 0);
 	if (at == MAP_FAILED)
 		return err_set(e, errno, "--allow-host: map the log");
 	g->map = at;

@@ -1,10 +1,12 @@
 # What --wall vm adds: PID 1 of a guest, the relay of its streams, and the program that starts it.
-VM := stepjail-vm-init stepjail-vm-relay
+VM := stepjail-vm-init stepjail-vm-relay stepjail-vm-egress
 $(B)/gen/mkfilter_relay: jail/vm/guest/syscalls.c
 $(B)/musl/jail/vm/guest/relay.o: $(B)/gen/filter_relay.h
-$(VM:%=$(B)/%): $(B)/stepjail-vm-%: $(patsubst %,$(B)/musl/%.o,jail/vm/guest/mux)
-$(B)/stepjail-vm-init: $(B)/musl/jail/vm/guest/init.o
+$(B)/stepjail-vm-init $(B)/stepjail-vm-relay: $(B)/musl/jail/vm/guest/mux.o
+$(B)/stepjail-vm-init: $(patsubst %,$(B)/musl/jail/vm/guest/%.o,init boot)
 $(B)/stepjail-vm-relay: $(B)/musl/jail/vm/guest/relay.o
+# the proxy of --allow-host, but for what the host's does
+$(B)/stepjail-vm-egress: $(patsubst %.c,$(B)/musl/%.o,jail/vm/guest/egress.c $(filter-out %/confine.c %/reach.c %/tls.c,$(EGRESS_C)))
 $(VM:%=$(B)/%):
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-vm: jail/vm/stepjail-vm

@@ -54,7 +54,7 @@ class Dns(threading.Thread):
 
 class World:
     def __init__(self, folder, stepjail):
-        self.folder, self.stepjail, self.told = folder, stepjail, {}
+        self.folder, self.stepjail, self.told, self.options = folder, stepjail, {}, []
         ip = ["ip", "addr", "add", "dev", "lo"]
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         for address in (PUBLIC + "/32", OTHER + "/32", INSIDE + "/32", SIX + "/128"):
@@ -94,8 +94,8 @@ class World:
     def run(self, code, *options):
         """A run in a jail; its output, stderr, status, and rows of the report."""
         report = f"{self.folder}/report"
-        done = subprocess.run([self.stepjail, "run", "--allow-missing=cgroup", "--report", report, *options,
-                               "--", "/bin/python3", "-c", code], text=True, check=False, timeout=150,
+        done = subprocess.run([self.stepjail, "run", "--allow-missing=cgroup", "--report", report, *self.options,
+                               *options, "--", "/bin/python3", "-c", code], text=True, check=False, timeout=150,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env={"PATH": "/usr/bin:/bin", "SSL_CERT_FILE": f"{self.folder}/ca.pem"})
         with open(report, encoding="utf-8") as file:

@@ -34,7 +34,9 @@ def tell(*all):
 """
 
 
-class Requests(Host):
+class Asking(Host):
+    """A server, and a program that asks it."""
+
     def setUp(self):
         super().setUp()
         self.server = Server()
@@ -48,6 +50,8 @@ class Requests(Host):
         done.told = json.loads(done.stdout) if done.stdout else None
         return done
 
+
+class Requests(Asking):
     def test_get(self):
         done = self.ask(f"tell(get('{self.url}/a?b=c%20d', headers={{'X-Mine': 'yes'}}))")
         (status, body, _), = done.told

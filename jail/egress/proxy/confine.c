@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <curl/curl.h>
+
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -69,10 +71,8 @@ static int confine_files(uint32_t *abi, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < COUNT(readable); i++)
 		r = allow(ruleset, readable[i]);
-	if (r == 0)
-		r = allow(ruleset, getenv("SSL_CERT_FILE"));
-	if (r == 0)
-		r = allow(ruleset, getenv("SSL_CERT_DIR"));
+	r = r ? r : allow(ruleset, getenv("SSL_CERT_FILE"));
+	r = r ? r : allow(ruleset, getenv("SSL_CERT_DIR"));
 	*abi = (uint32_t)version;
 	return r < 0 || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0
 		       ? err_set(e, errno, "egress: Landlock")
@@ -86,11 +86,10 @@ static int try_walls(struct err *e)
 	int errnum = root < 0 ? errno : 0;
 	cleanup_fd int local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (errnum != EACCES)
-		return err_say(e, EPERM, "egress: Landlock is not in force");
-	if (local >= 0 || errno != EPERM)
-		return err_say(e, EPERM, "egress: the filter is not in force");
-	return 0;
+	if (errnum == EACCES && local < 0 && errno == EPERM)
+		return 0;
+	return err_say(e, EPERM, "egress: %s is not in force",
+		       errnum == EACCES ? "the filter" : "Landlock");
 }
 
 int confine(uint32_t *abi, struct err *e)
@@ -100,7 +99,9 @@ int confine(uint32_t *abi, struct err *e)
 	struct addrinfo *list = NULL;
 	int r;
 
-	/* glibc loads modules for look-ups now, and could not later */
+	/* libraries load what they need now, and could not later */
+	if (curl_global_init(CURL_GLOBAL_DEFAULT))
+		return err_set(e, ENOMEM, "libcurl");
 	if (getaddrinfo("localhost", "1", NULL, &list) == 0)
 		freeaddrinfo(list);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||

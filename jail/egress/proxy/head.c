@@ -22,7 +22,8 @@ static const char *const own[] = { "Host",
 				   "Transfer-Encoding",
 				   "TE",
 				   "Trailer",
-				   "Upgrade" };
+				   "Upgrade",
+				   END_FIELD };
 
 static int invalid(struct connection *c, const char *text)
 {
@@ -116,6 +117,7 @@ static int take_field(struct connection *c, struct head *h, struct field *f)
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		f->dropped = f->dropped || strcasecmp(own[i], f->name) == 0;
+	h->marked = h->marked || strcasecmp(f->name, END_FIELD) == 0;
 	if (strcasecmp(f->name, "Transfer-Encoding") == 0)
 		return refuse(c, EGRESS_INVALID, 411, "a body needs Content-Length");
 	if (strcasecmp(f->name, "Content-Length") == 0) {

@@ -24,6 +24,7 @@ struct head {
 	struct field field[HEAD_FIELDS];
 	size_t fields;
 	bool has_length;
+	bool marked; /* END_MARK is to follow */
 	uint64_t body_bytes;
 };
 

@@ -14,8 +14,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <curl/curl.h>
-
 #include "init/io.h"
 #include "jail/base/clock.h"
 #include "jail/egress/proxy/proxy.h"
@@ -90,10 +88,10 @@ static int prepare(struct proxy *p, struct egress_log **log, int log_fd, struct 
 	*log = mmap(NULL, sizeof(**log), PROT_READ | PROT_WRITE, MAP_SHARED, log_fd, 0);
 	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (*log == MAP_FAILED || p->shared == MAP_FAILED)
-		return err_set(e, errno, "egress: prepare");
 	(void)close(log_fd);
-	return curl_global_init(CURL_GLOBAL_DEFAULT) ? err_set(e, ENOMEM, "libcurl") : 0;
+	return *log == MAP_FAILED || p->shared == MAP_FAILED
+		       ? err_set(e, errno, "egress: prepare")
+		       : 0;
 }
 
 /* The row of the log for that of a connection */
@@ -233,10 +231,8 @@ int main(int argc, char **argv)
 			       &p.listener, &p.limit_bytes) != 4)
 		return 125;
 	r = read_words(&p, argv + 2, &e);
-	if (r == 0)
-		r = prepare(&p, &log, log_fd, &e);
-	if (r == 0)
-		r = confine(&log->landlock_abi, &e);
+	r = r ? r : prepare(&p, &log, log_fd, &e);
+	r = r ? r : confine(&log->landlock_abi, &e);
 	e.errnum = r < 0 ? -r : 0;
 	if (send(p.control, &e, sizeof(e), MSG_NOSIGNAL) < 0 || r < 0)
 		return 125;

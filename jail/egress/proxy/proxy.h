@@ -26,6 +26,12 @@
 
 #define SECRETS_MAX 8
 #define SECRET_BYTES 4096
+/* of what the proxy answers itself: RFC 9209 */
+#define PROXY_STATUS "Proxy-Status: stepjail-egress\r\n"
+/* A field of requests, and what then follows a response that came whole: between a guest
+ * and its host no connection is reset, it just ends (jail/vm/guest/egress.c) */
+#define END_FIELD "Stepjail-End"
+#define END_MARK "\r\nstepjail-egress: the response is whole\r\n"
 
 /* of --secret-header HOST:NAME=FILE */
 struct secret {
@@ -90,12 +96,14 @@ bool spend(struct connection *c, uint64_t *of, size_t bytes);
  */
 int wait_for(struct connection *c, short client, short server, int wait_ms);
 
+struct head;
+
 /**
- * reach() - Connect to a place, if its addresses allow it
+ * reach() - Connect to the place of a request, if its addresses allow it
  *
  * Return: 0, c->server is connected; or -1
  */
-int reach(struct connection *c, const struct place *to);
+int reach(struct connection *c, struct head *h);
 
 /** is_listed() - Does a rule name it? */
 bool is_listed(const struct proxy *p, const struct place *to);
@@ -119,8 +127,6 @@ ssize_t tls_move(struct connection *c, bool in, void *bytes, size_t length);
  * Return: 1; 0: more bytes are needed; -1: this is no ClientHello
  */
 int tls_name(const unsigned char *bytes, size_t length, char name[PLACE_HOST_MAX]);
-
-struct head;
 
 /** relay_tunnel() - CONNECT */
 void relay_tunnel(struct connection *c, const struct head *h);

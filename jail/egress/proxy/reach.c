@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reach.c - rules, names and addresses: see proxy.h
+ * reach.c - names and addresses: see proxy.h
  *
  * A name is looked up once, and what was judged is what is connected to: a name that
  * changes its address in between changes nothing. A literal address is only reached where
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "init/io.h"
-#include "jail/egress/proxy/proxy.h"
+#include "jail/egress/proxy/head.h"
 
 #define CONNECT_MS 10000
 
@@ -64,22 +64,12 @@ bool address_is_public(int family, const uint8_t *at)
 }
 
 /* as getaddrinfo(3) has it */
-static bool is_public(const struct sockaddr *at)
+static bool is_public(const struct sockaddr *to)
 {
-	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)at;
-	const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)at;
+	size_t at = to->sa_family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
+					     : offsetof(struct sockaddr_in6, sin6_addr);
 
-	return address_is_public(at->sa_family, at->sa_family == AF_INET
-							? (const uint8_t *)&four->sin_addr
-							: six->sin6_addr.s6_addr);
-}
-
-bool is_listed(const struct proxy *p, const struct place *to)
-{
-	for (size_t i = 0; i < p->rules; i++)
-		if (place_allows(&p->rule[i], to))
-			return true;
-	return false;
+	return address_is_public(to->sa_family, (const uint8_t *)to + at);
 }
 
 /* Return: 1, 0 (it did not work), or -1 (time is up, or the run is over) */
@@ -104,8 +94,9 @@ static int try_one(struct connection *c, const struct addrinfo *at)
 	       errnum == 0;
 }
 
-int reach(struct connection *c, const struct place *to)
+int reach(struct connection *c, struct head *h)
 {
+	const struct place *to = &h->to;
 	const struct addrinfo wanted = { .ai_socktype = SOCK_STREAM,
 					 .ai_flags = to->literal ? AI_NUMERICHOST
 								 : AI_ADDRCONFIG };

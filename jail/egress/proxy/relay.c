@@ -33,12 +33,6 @@ static ssize_t pass(struct connection *c, bool client, bool in, void *bytes,
 		  : send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static int cut(struct connection *c)
-{
-	c->row->end = EGRESS_CUT;
-	return -1;
-}
-
 /* Return: whether anything moved; -1: the connection is over */
 static int move(struct connection *c, struct flow *f)
 {
@@ -48,7 +42,7 @@ static int move(struct connection *c, struct flow *f)
 		n = pass(c, f->up, true, f->bytes,
 			 f->left < FLOW_BYTES ? f->left : FLOW_BYTES);
 		if (n < 0)
-			return errno == EAGAIN ? 0 : cut(c);
+			return errno == EAGAIN ? 0 : refuse(c, EGRESS_CUT, 0, "cut");
 		f->at = 0;
 		f->have = (size_t)n;
 		f->left = n ? f->left - (uint64_t)n : 0;
@@ -59,7 +53,7 @@ static int move(struct connection *c, struct flow *f)
 		return 0;
 	n = pass(c, !f->up, false, f->bytes + f->at, f->have);
 	if (n < 0)
-		return errno == EAGAIN ? 0 : cut(c);
+		return errno == EAGAIN ? 0 : refuse(c, EGRESS_CUT, 0, "cut");
 	f->at += (size_t)n;
 	f->have -= (size_t)n;
 	return spend(c, f->up ? &c->row->sent : &c->row->received, (size_t)n) ? 1 : -1;
@@ -89,16 +83,18 @@ static void relay(struct connection *c)
 			    0)
 			return;
 	}
-	c->row->end = EGRESS_DONE;
+	if (c->row->end == EGRESS_OPEN)
+		c->row->end = EGRESS_DONE;
 }
 
-__attribute__((format(printf, 1, 2))) static void put(const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void put(struct flow *f, const char *fmt,
+						      ...)
 {
 	va_list args;
 
 	/* FLOW_BYTES are more than a head and all secrets have */
 	va_start(args, fmt);
-	up.have += (size_t)vsnprintf((char *)up.bytes + up.have, FLOW_BYTES - up.have,
+	f->have += (size_t)vsnprintf((char *)f->bytes + f->have, FLOW_BYTES - f->have,
 				     fmt, args);
 	va_end(args);
 }
@@ -121,22 +117,26 @@ void relay_request(struct connection *c, const struct head *h)
 	size_t rest = h->have - h->length;
 
 	down.left = UINT64_MAX;
-	put("%s %s %s\r\nHost: %s%s%s", h->method, h->target, h->version, bracket,
+	put(&up, "%s %s %s\r\nHost: %s%s%s", h->method, h->target, h->version, bracket,
 	    h->to.host, *bracket ? "]" : "");
 	if (h->to.port != (c->tls ? 443 : 80))
-		put(":%u", h->to.port);
+		put(&up, ":%u", h->to.port);
 	for (size_t i = 0; i < h->fields; i++)
 		if (!h->field[i].dropped && !is_secret(c, h, h->field[i].name))
-			put("\r\n%s: %s", h->field[i].name, h->field[i].value);
+			put(&up, "\r\n%s: %s", h->field[i].name, h->field[i].value);
 	for (size_t i = 0; c->tls && i < c->proxy->secrets; i++, s++)
 		if (strcmp(s->host, h->to.host) == 0)
-			put("\r\n%s: %s", s->name, s->value);
-	put("\r\nConnection: close\r\n\r\n");
+			put(&up, "\r\n%s: %s", s->name, s->value);
+	put(&up, "\r\nConnection: close\r\n\r\n");
 	rest = rest < h->body_bytes ? rest : (size_t)h->body_bytes;
 	memcpy(up.bytes + up.have, h->bytes + h->length, rest);
 	up.have += rest;
 	up.left = h->body_bytes - rest;
 	relay(c);
+	if (h->marked && c->row->end == EGRESS_DONE) {
+		put(&down, END_MARK);
+		relay(c);
+	}
 }
 
 /* Read the ClientHello, as far as it takes to know the name. */
@@ -152,21 +152,20 @@ static int check_hello(struct connection *c, const struct head *h)
 			n = recv(c->client, up.bytes + up.have, FLOW_BYTES - up.have,
 				 MSG_DONTWAIT);
 		if (n <= 0)
-			return c->row->end == EGRESS_OPEN ? cut(c) : -1;
+			return c->row->end == EGRESS_OPEN
+				       ? refuse(c, EGRESS_CUT, 0, "cut")
+				       : -1;
 		up.have += (size_t)n;
 	}
 	/* an address has no name, and its client may say none */
 	if (r > 0 && (strcmp(name, h->to.host) == 0 || (h->to.literal && !name[0])))
 		return 0;
-	c->row->end = EGRESS_OTHER_NAME;
-	return -1;
+	return refuse(c, EGRESS_OTHER_NAME, 0, "name");
 }
 
 void relay_tunnel(struct connection *c, const struct head *h)
 {
-	static const char reply[] = "%s 200 Connection established\r\n\r\n";
-
-	down.have = (size_t)snprintf((char *)down.bytes, FLOW_BYTES, reply, h->version);
+	put(&down, "%s 200 Connection established\r\n\r\n", h->version);
 	down.left = up.left = UINT64_MAX;
 	down.ends = up.ends = true;
 	if (move(c, &down) < 0)

@@ -68,7 +68,7 @@ static void answer(struct connection *c)
 {
 	char text[1024];
 	int n = snprintf(text, sizeof(text),
-			 "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\n"
+			 "HTTP/1.1 %d %s\r\n" PROXY_STATUS "Content-Type: text/plain\r\n"
 			 "Content-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
 			 c->status, c->words, strlen(c->words) + 1, c->words);
 
@@ -114,6 +114,14 @@ static int read_head(struct connection *c, struct head *h)
 	return r;
 }
 
+bool is_listed(const struct proxy *p, const struct place *to)
+{
+	for (size_t i = 0; i < p->rules; i++)
+		if (place_allows(&p->rule[i], to))
+			return true;
+	return false;
+}
+
 /* http://HOST/ is for port 443 where the rules name that one, and not 80 */
 static bool upgrade(const struct proxy *p, struct head *h)
 {
@@ -142,7 +150,7 @@ static int begin(struct connection *c, struct head *h)
 			      h->to.host, h->to.port);
 	if (atomic_load(&c->proxy->shared->bytes) >= c->proxy->limit_bytes)
 		return refuse(c, EGRESS_LIMIT, 403, "--egress-limit has no bytes left");
-	if (reach(c, &h->to) < 0)
+	if (reach(c, h) < 0)
 		return -1;
 	return tls ? tls_open(c, &h->to) : 0;
 }

@@ -23,8 +23,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +30,7 @@
 #include <linux/random.h>
 
 #include "init/count.h"
+#include "jail/vm/guest/boot.h"
 #include "jail/vm/guest/mux.h"
 
 #define REQUEST_MAX (1u << 20)
@@ -51,88 +50,6 @@ struct request {
 
 static pid_t child;
 
-/* the kernel's panic ends the guest, and its last line tells the host why */
-static _Noreturn void fail(const char *what, const char *which)
-{
-	(void)dprintf(2, "stepjail-vm-init: %s %s: %s\n", what, which, strerror(errno));
-	(void)reboot(RB_AUTOBOOT);
-	_exit(1);
-}
-
-/* fds 0 to 2 are the console: the kernel has none to give, as its archive has no nodes */
-static void open_console(void)
-{
-	(void)mknod("/dev/console", S_IFCHR | 0600, makedev(5, 1));
-
-	int fd = open("/dev/console", O_RDWR);
-
-	for (int i = 0; i < 3; i++)
-		if (fd != i && dup2(fd, i) < 0)
-			fail("open", "/dev/console");
-	if (fd > 2)
-		(void)close(fd);
-}
-
-static void mount_at(const char *type, const char *from, const char *at,
-		     unsigned long flags, const char *options)
-{
-	(void)mkdir(at, 0755);
-	if (mount(from, at, type, flags, options) < 0)
-		fail("mount", at);
-}
-
-static void write_at(const char *path, const char *text, mode_t mode)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		fail("write", path);
-	(void)close(fd);
-}
-
-/* pivot_root(2) refuses the kernel's initial root: a bind of it on top is as any other */
-static void leave_initial_root(void)
-{
-	if (mount("/", "/mnt", NULL, MS_BIND, NULL) < 0 || chdir("/mnt") < 0 ||
-	    mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 || chdir("/") < 0)
-		fail("move", "/");
-}
-
-static void load_modules(void)
-{
-	static char names[4096];
-	int list = open("/modules/list", O_RDONLY | O_CLOEXEC);
-
-	if (list < 0 || read(list, names, sizeof(names) - 1) <= 0)
-		fail("read", "/modules/list");
-	(void)close(list);
-	for (char *path = strtok(names, "\n"); path; path = strtok(NULL, "\n")) {
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-		if (fd < 0 ||
-		    (syscall(SYS_finit_module, fd, "", 0) < 0 && errno != EEXIST))
-			fail("load", path);
-		(void)close(fd);
-	}
-}
-
-static void mount_all(void)
-{
-	const unsigned long shut = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-
-	leave_initial_root();
-	mount_at("proc", "proc", "/proc", shut, NULL);
-	mount_at("sysfs", "sysfs", "/sys", shut, NULL);
-	mount_at("devtmpfs", "devtmpfs", "/dev", MS_NOSUID, NULL);
-	mount_at("tmpfs", "tmpfs", "/dev/shm", shut, "mode=1777");
-	mount_at("tmpfs", "tmpfs", "/tmp", MS_NOSUID | MS_NODEV, "mode=1777");
-	mount_at("tmpfs", "tmpfs", "/run", MS_NOSUID | MS_NODEV, "mode=755");
-	mount_at("cgroup2", "cgroup2", "/sys/fs/cgroup", shut, "nsdelegate");
-	write_at("/sys/fs/cgroup/cgroup.subtree_control",
-		 "+cpu +memory +pids +io +cpuset", 0644);
-	load_modules();
-}
-
 /* the kernel tells of the port some time after its driver is there */
 static int open_port(void)
 {
@@ -145,7 +62,7 @@ static int open_port(void)
 			return fd;
 		(void)nanosleep(&wait, NULL);
 	}
-	fail("open", PORT);
+	boot_fail("open", PORT);
 }
 
 static void read_whole(int fd, void *bytes, size_t length)
@@ -154,7 +71,7 @@ static void read_whole(int fd, void *bytes, size_t length)
 		ssize_t got = read(fd, (char *)bytes + n, length - n);
 
 		if (got <= 0 && errno != EINTR)
-			fail("read", PORT);
+			boot_fail("read", PORT);
 		n += got > 0 ? (size_t)got : 0;
 	}
 }
@@ -167,7 +84,7 @@ static void say(int port, char letter)
 	} message = { { MUX_CONTROL, MUX_DATA, 0, 1 }, letter };
 
 	if (write(port, &message, sizeof(message.head) + 1) < 0)
-		fail("write", PORT);
+		boot_fail("write", PORT);
 }
 
 static char *read_request(int port, uint32_t *length)
@@ -178,7 +95,7 @@ static char *read_request(int port, uint32_t *length)
 	/* a template is kept here */
 	read_whole(port, length, sizeof(*length));
 	if (*length > REQUEST_MAX)
-		fail("take", "the request");
+		boot_fail("take", "the request");
 	read_whole(port, text, *length);
 	say(port, MUX_TAKEN);
 	return text;
@@ -198,11 +115,11 @@ static void take_entropy(const char *hex)
 		unsigned int byte = 0;
 
 		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-			fail("read", "random bytes");
+			boot_fail("read", "random bytes");
 		pool.bytes[offsetof(struct rand_pool_info, buf) + i] = (uint8_t)byte;
 	}
 	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
-		fail("seed", "/dev/urandom");
+		boot_fail("seed", "/dev/urandom");
 	(void)close(fd);
 }
 
@@ -212,7 +129,7 @@ static void take_clock(const char *ns)
 	struct timespec now = { (time_t)(n / 1000000000), (long)(n % 1000000000) };
 
 	if (clock_settime(CLOCK_REALTIME, &now) < 0)
-		fail("set", "the clock");
+		boot_fail("set", "the clock");
 }
 
 /* @disk: "vdX PATH", where its image is mounted */
@@ -222,9 +139,9 @@ static void take_disk(char *disk)
 	int path = 0;
 
 	if (sscanf(disk, "%15s %n", device, &path) != 1 || disk[path] != '/')
-		fail("read", disk);
+		boot_fail("read", disk);
 	(void)snprintf(from, sizeof(from), "/dev/%s", device);
-	mount_at("erofs", from, disk + path, MS_RDONLY | MS_NODEV | MS_NOSUID, NULL);
+	boot_mount("erofs", from, disk + path, MS_RDONLY | MS_NODEV | MS_NOSUID, NULL);
 }
 
 static void take_pair(struct request *q, const char *key, char *value)
@@ -234,11 +151,13 @@ static void take_pair(struct request *q, const char *key, char *value)
 	else if (strcmp(key, "clock") == 0)
 		take_clock(value);
 	else if (strcmp(key, "machine") == 0)
-		write_at("/etc/machine-id", value, 0444);
+		boot_write("/etc/machine-id", value, 0444);
+	else if (strcmp(key, "network") == 0)
+		boot_network();
 	else if (strcmp(key, "disk") == 0)
 		take_disk(value);
 	else if (strcmp(key, "policy") == 0)
-		write_at(POLICY, value, 0444);
+		boot_write(POLICY, value, 0444);
 	else if (strcmp(key, "command") == 0)
 		q->command = value;
 	else if (strcmp(key, "uid") == 0)
@@ -248,7 +167,7 @@ static void take_pair(struct request *q, const char *key, char *value)
 	else if (strcmp(key, "word") == 0 && q->words < WORDS_MAX)
 		q->word[q->words++] = value;
 	else
-		fail("take", key);
+		boot_fail("take", key);
 }
 
 /* a leaf that is the command's to divide, as systemd delegates one */
@@ -261,7 +180,7 @@ static void make_cgroup(const struct request *q)
 	(void)mkdir(CGROUP, 0755);
 	for (size_t i = 0; i < COUNT(own); i++)
 		if (chown(own[i], q->uid, q->gid) < 0)
-			fail("give away", own[i]);
+			boot_fail("give away", own[i]);
 }
 
 static _Noreturn void become(const struct request *q, const int fds[4])
@@ -269,7 +188,7 @@ static _Noreturn void become(const struct request *q, const int fds[4])
 	static char *const environment[] = { NULL };
 	sigset_t none;
 
-	write_at(CGROUP "/cgroup.procs", "0", 0644);
+	boot_write(CGROUP "/cgroup.procs", "0", 0644);
 	for (int i = 0; i < 4; i++)
 		if (fds[i] >= 0 && dup2(fds[i], i) < 0)
 			_exit(125);
@@ -298,7 +217,7 @@ static void open_streams(const struct request *q, struct mux *m, int fds[4])
 			continue;
 		if (both ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
 			 : pipe2(ends, O_CLOEXEC))
-			fail("open", "a stream");
+			boot_fail("open", "a stream");
 		fds[i] = fcntl(ends[in ? 0 : 1], F_DUPFD_CLOEXEC, 16);
 		int mine = fcntl(ends[in ? 1 : 0], F_DUPFD_CLOEXEC, 16);
 
@@ -373,8 +292,8 @@ int main(void)
 	static const char *const before[] = { "stepjail", NULL, "--policy", POLICY,
 					      "--report", "3",  "--" };
 
-	open_console();
-	mount_all();
+	boot_console();
+	boot_mount_all();
 	port = open_port();
 
 	char *text = read_request(port, &length), *end = text + length;
@@ -392,7 +311,7 @@ int main(void)
 		key = next;
 	}
 	if (!q.command)
-		fail("take", "the request");
+		boot_fail("take", "the request");
 	for (size_t i = 0; i < COUNT(before); i++)
 		q.word[i] = (char *)(uintptr_t)before[i];
 	q.word[1] = (char *)(uintptr_t)q.command;

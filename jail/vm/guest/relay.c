@@ -146,8 +146,10 @@ static void confine(void)
 	};
 	const struct rlimit none = { 0, 0 };
 
+	/* root of a namespace that has no such id is an ordinary user */
 	if ((geteuid() == 0 &&
-	     (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)) ||
+	     (setgid(NOBODY) < 0 ? errno != EINVAL
+				 : setgroups(0, NULL) < 0 || setuid(NOBODY) < 0)) ||
 	    prctl(PR_SET_DUMPABLE, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)

@@ -30,6 +30,9 @@ BOOT_MS = 60000
 ENDING_S = 15
 KERNEL_WORDS = ("console=ttyS0 quiet loglevel=4 reboot=t panic=-1 mitigations=off cryptomgr.notests "
                 "no_timer_check tsc=reliable rdinit=/init tsc_early_khz=")
+# by QEMU's own code the guest has the loopback of QEMU's jail, on which there is the proxy's port
+NETWORK = ["-netdev", "user,id=net,ipv6=off", "-device", "virtio-net-device,netdev=net"]
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of the proxy, which stepjail run passes on
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -37,6 +40,7 @@ def request(plan, policy, disks, words):
     """Pairs for the guest's PID 1: see init.c. Random bytes first, so that all else has them."""
     pairs = [("random", os.urandom(64).hex()), ("clock", time.time_ns()), ("machine", os.urandom(16).hex()),
              ("uid", os.getuid()), ("gid", os.getgid()), *(("disk", disk) for disk in disks),
+             *([("network", "")] if plan.has_network else []),
              ("policy", policy), ("command", plan.command), *(("word", word) for word in words)]
     return b"".join(os.fsencode(f"{key}\0{value}\0") for key, value in pairs)
 
@@ -116,7 +120,8 @@ def start_qemu(words, **options):
     """(its process, and the other ends: of the port, the console, the monitor)."""
     pairs = [socket.socketpair() for _ in range(3)]
     port, console, monitor = (pair[1] for pair in pairs)
-    qemu = subprocess.Popen(words, stdin=monitor, stdout=port, stderr=console, env={}, start_new_session=True,
+    env = {name: os.environ[name] for name in CERTIFICATES if name in os.environ}
+    qemu = subprocess.Popen(words, stdin=monitor, stdout=port, stderr=console, env=env, start_new_session=True,
                             cwd="/", **options)
     for each in (port, console, monitor):
         each.close()
@@ -177,7 +182,8 @@ class Guest:
     def choose(self, place, given):
         """The template, if this guest can be its clone."""
         known = template.find(place)
-        fits = known and known["memory"] == self.plan.memory and not given and self.plan.tree in known["trees"]
+        fits = known and known["memory"] == self.plan.memory and self.plan.tree in known["trees"] and not (
+            given or self.plan.has_network)  # a template has none: who needs no network has no device for one
         return known if fits else None
 
     def keep(self, pidfd):
@@ -205,7 +211,7 @@ class Guest:
         kernel_words = self.template["kernel_words"] if self.template else KERNEL_WORDS + tsc_khz(self.home)
         options = [f"--report={self.qemu_report}", *self.plan.for_qemu()]
         words = qemu_words(self.home, place, self.plan.memory, files, ram, kernel_words, options)
-        return start_qemu(words, pass_fds=[self.qemu_report])
+        return start_qemu([*words, *(NETWORK if self.plan.has_network else [])], pass_fds=[self.qemu_report])
 
     def relay(self, text, port, console):
         """The process that reads what the guest says: (it, the socket between it and main)."""

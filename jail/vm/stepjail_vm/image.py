@@ -26,7 +26,7 @@ QEMU = "/usr/bin/qemu-system-x86_64"
 FIRMWARE = "/usr/share/qemu"
 PLUGINS = "/usr/lib/x86_64-linux-gnu/qemu"
 META = "linux-image-cloud-amd64"
-MODULES = ("virtio_mmio", "virtio_blk", "virtio_console", "erofs", "overlay")
+MODULES = ("virtio_mmio", "virtio_blk", "virtio_console", "virtio_net", "erofs", "overlay")
 TOOLS = {QEMU: "qemu-system-x86", "/usr/bin/mkfs.erofs": "erofs-utils", "/usr/bin/apt-get": "apt",
          "/usr/bin/dpkg-deb": "dpkg"}
 FOLDERS = ("dev", "proc", "sys", "tmp", "run", "mnt", "etc", "modules", "given", "stepjail", "stepjail/rootfs")
@@ -150,6 +150,7 @@ def make_initrd(home, trees, modules):
     entries += [(f"modules/{name}.ko", 0o100644, content) for name, content in modules]
     entries += [("modules/list", 0o100644, "".join(f"/modules/{name}.ko\n" for name, _ in modules).encode())]
     entries += [(f"stepjail/{name}", 0o100755, read(program_path(home, name))) for name in PROGRAMS]
+    entries += [("stepjail/stepjail-egress", 0o100755, read(f"{home}/stepjail-vm-egress"))]
     for tree in trees:
         entries += [(f"stepjail/rootfs/{os.path.basename(path)}", 0o100644, read(path))
                     for path in (f"{tree}.sha256", f"{tree}.sha256.sum") if os.path.exists(path)]
@@ -246,7 +247,7 @@ def source_key(home):
     found = hashlib.sha256()
     for path in sorted(glob.glob(f"{home}/rootfs/*.sha256.sum")):
         found.update(read(path))
-    for path in (QEMU, f"{home}/stepjail-vm-init", f"{home}/stepjail-vm-ram.so",
+    for path in (QEMU, f"{home}/stepjail-vm-init", f"{home}/stepjail-vm-egress", f"{home}/stepjail-vm-ram.so",
                  *(program_path(home, name) for name in PROGRAMS)):
         stat = os.stat(path)
         found.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())

@@ -11,14 +11,13 @@ from . import Failed
 
 # what a guest has no part in, or has of its own
 HOST_ONLY = {"wall", "vm-memory", "report", "allow-missing", "total-memory", "total-pids", "total-cpus",
-             "egress-limit"}
+             "secret-header"}
 REFUSED = {
     "bind-rw": "the host's files are given to a guest to be read: use --bind, and print results",
     "out": "no files come out of a guest yet: print results",
     "hold": "the program waits for nobody",
     "io-max": "the guest's disks are images of its own",
     "cpuset": "a guest has one CPU",
-    "allow-host": "a guest has no network yet",
 }
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # a jail's processes are not all that a guest has in its memory
@@ -37,6 +36,12 @@ def milliseconds(text):
     """Of 1m, 2s, 500ms; 0 for unlimited."""
     found = re.fullmatch(r"([0-9]+)(ms|s|m|h)?", text)
     return int(found[1]) * {"ms": 1, "s": 1000, None: 1000, "m": 60000, "h": 3600000}[found[2]] if found else 0
+
+
+def file_from_root(header):
+    """HOST:NAME=FILE for a process with another folder."""
+    name, _, path = header.partition("=")
+    return f"{name}={os.path.abspath(path)}"
 
 
 class Plan:
@@ -78,7 +83,15 @@ class Plan:
                          f"{DISKS_MAX - 1}: put them into one folder")
         return "".join(lines), given
 
+    @property
+    def has_network(self):
+        return "allow-host" in self.one
+
     def for_qemu(self):
-        """Options of the jail that QEMU is in, which are the host's to keep."""
-        return [f"--{name}={value}" for name, value in self.lines if name.startswith("total-") or
-                name == "allow-missing"]
+        """Options of the jail that QEMU is in, which are the host's to keep. Its proxy is the only one
+        that reaches a host: that of a jail in the guest asks it."""
+        names = {"total-memory", "total-pids", "total-cpus", "allow-missing"}
+        if self.has_network:
+            names |= {"allow-host", "secret-header", "egress-limit"}
+        return [f"--{name}={file_from_root(value) if name == 'secret-header' else value}"
+                for name, value in self.lines if name in names]

@@ -5,6 +5,7 @@ The guest's text is a guest's word: it is read by a process of its own, which ha
 ids and can start nothing. What it says of the jail in it is as true as the guest's kernel is
 sound; "vm" is the host's word, and a guest cannot write it.
 """
+import errno
 import json
 import os
 import resource
@@ -45,9 +46,13 @@ def open_report(where):
 
 def confine():
     if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        try:
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setgroups([])
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # root of a namespace without that id is an ordinary user
+                raise
     for limit in (resource.RLIMIT_NPROC, resource.RLIMIT_CORE):
         resource.setrlimit(limit, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
@@ -70,7 +75,7 @@ def wall(info, guest, qemu):
             "cloned": guest.template is not None,
             "template": guest.template and guest.template["sha256"],
             "jail": {name: qemu.get(name) for name in ("verdict", "violations", "memory_peak_bytes",
-                                                       "not_enforced", "posture") if name in qemu}}
+                                                       "egress", "not_enforced", "posture") if name in qemu}}
 
 
 def write(fd, info, guest):
