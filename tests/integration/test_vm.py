@@ -116,6 +116,9 @@ class Run(Scene):
                 self.assertEqual((done.returncode, done.stdout), (125, b''))
                 self.assertIn(said, done.stderr.decode())
 
+    def test_report_to_nowhere(self):
+        self.assertEqual(python('print(1)', '--report=/dev/null').stdout, b'1\n')
+
     def test_policy_from_pipe(self):
         """It is read once."""
         ours, theirs = os.pipe()

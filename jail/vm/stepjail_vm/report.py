@@ -36,9 +36,11 @@ def open_report(where):
             raise Failed(f"--report {where} is behind a symlink: give its real path")
         fd = os.open(where, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC,
                      0o600)
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        found = os.fstat(fd)
+        if stat.S_ISREG(found.st_mode):
+            os.ftruncate(fd, 0)
+        elif not stat.S_ISCHR(found.st_mode) or found.st_rdev != os.makedev(1, 3):  # /dev/null
             raise Failed(f"--report {where} is no file: for a pipe, give an fd")
-        os.ftruncate(fd, 0)
         return fd
     except OSError as error:
         raise Failed(f"--report {where}: {error.strerror}") from None
