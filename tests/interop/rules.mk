@@ -9,7 +9,9 @@ interop-oci: all $(B)/packages.oci ## stepjail-oci under containerd and Podman, 
 	/usr/bin/python3 tests/interop/test_oci_engines.py
 	/usr/bin/python3 tests/interop/test_oci_images.py
 	/usr/bin/python3 tests/interop/test_oci_validation.py
+interop-oci-vm: deb $(B)/packages.test ## out of memory under containerd and Podman, in a guest with cgroup v2
+	tests/vm/engines/test
 $(B)/packages.slurm: tests/interop/rules.mk ; $(call install_packages,slurm-wlm munge)
 interop-slurm: all rootfs $(B)/packages.slurm ## a batch as an array of jobs of Slurm, a node of which is lost
 	/usr/bin/python3 tests/interop/test_slurm.py
-.PHONY: interop interop-oci interop-slurm
+.PHONY: interop interop-oci interop-oci-vm interop-slurm
