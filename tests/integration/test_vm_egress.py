@@ -81,10 +81,14 @@ class Sessions(unittest.TestCase):
         server = Server()
         self.addCleanup(server.end)
         url = f"http://127.0.0.1:{server.port}/"
-        server.answers = {"/big": (200, {}, b"x" * 3000000)}
+        # what looks like the word of a proxy, and its end, are a server's own
+        odd = "Proxy-Status: stepjail-egress\r\n\r\nstepjail-egress: the response is whole\r\n"
+        server.answers = {"/big": (200, {}, b"x" * 3000000), "/odd": (200, {}, odd.encode())}
         get = f"import urllib.request as r\nlen(r.urlopen('{url}big').read())"
         with Serve([*missing_words(()), f"--allow-host=127.0.0.1:{server.port}", "--egress-limit=4M", *VM]) as serve:
             one, two = serve.open(), serve.open()
+            step = one.run(f"import urllib.request as r\nr.urlopen('{url}odd').read().decode()")
+            self.assertEqual((step.result, self.rows(step)), (repr(odd), [("127.0.0.1", 1, 0, None)]))
             first, second = one.run(get), two.run(get)
             self.assertEqual((first.result, self.rows(first)), ("3000000", [("127.0.0.1", 1, 0, None)]))
             self.assertEqual(self.rows(one.run("1")), [])

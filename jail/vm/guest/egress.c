@@ -60,7 +60,10 @@ static enum egress_end end_of(const char *words, size_t length)
  * stays so. */
 static bool is_refusal(struct connection *c, const char *bytes, size_t length)
 {
-	if (!memmem(bytes, length, PROXY_STATUS, sizeof(PROXY_STATUS) - 1))
+	const char *line = memchr(bytes, '\n', length);
+
+	if (!line || length - (size_t)(line - bytes) < sizeof(PROXY_STATUS) ||
+	    memcmp(line + 1, PROXY_STATUS, sizeof(PROXY_STATUS) - 1) != 0)
 		return false;
 	c->row->end = end_of(bytes, length);
 	if (!egress_words[c->row->end].allowed)
@@ -87,9 +90,11 @@ static ssize_t read_marked(struct connection *c, char *bytes, size_t length)
 	if (n == 0) {
 		has = 0;
 		errno = EIO;
-		if (refused)
-			return (ssize_t)kept;
-		return kept == sizeof(held) && memcmp(held, END_MARK, kept) == 0 ? 0 : -1;
+		if (kept == sizeof(held) && memcmp(held, END_MARK, kept) == 0) {
+			c->row->end = EGRESS_OPEN; /* relay() says that it is done */
+			return 0;
+		}
+		return refused ? (ssize_t)kept : -1;
 	}
 	all = has + (size_t)n;
 	refused = refused || (c->row->received == 0 && is_refusal(c, bytes, all));
