@@ -42,17 +42,20 @@ def wait_for(check):
     return found
 
 
-class Sessions(unittest.TestCase):
+class StepRows(unittest.TestCase):
+    def rows(self, step):
+        """What a step asked for, of hosts that it asked for."""
+        egress = step.done["egress"]
+        self.assertEqual(record_schema.wrong(egress, record_schema.EGRESS_STEP), [])
+        return [(row["host"], row["times"], row["failed"], row["why"]) for row in egress["hosts"] if row["times"]]
+
+
+class Sessions(StepRows):
     def setUp(self):
         self.server = Server()
         self.addCleanup(self.server.end)
         self.url = f"http://127.0.0.1:{self.server.port}/"
         self.options = [*missing_words(()), f"--allow-host=127.0.0.1:{self.server.port}"]
-
-    def rows(self, step):
-        egress = step.done["egress"]
-        self.assertEqual(record_schema.wrong(egress, record_schema.EGRESS_STEP), [])
-        return [(row["host"], row["times"], row["failed"], row["why"]) for row in egress["hosts"] if row["times"]]
 
     def test_steps(self):
         """Each answer tells what its step asked for, refused or not, before it is sent."""

@@ -8,11 +8,11 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import record_schema  # noqa: E402
 from egress_scene import Server  # noqa: E402
 from serve_client import Serve  # noqa: E402
 from test_egress import GET, UNLISTED, Asking  # noqa: E402
 from test_egress_names import Names, Tls, World  # noqa: E402
+from test_egress_serve import StepRows  # noqa: E402
 from test_run import each_user, missing_words  # noqa: E402
 
 UNREACHED = "it cannot be reached"  # of a guest's own words; why not is the host's to say
@@ -75,7 +75,7 @@ tell(get("{self.url}/")[0], get("http://localhost:{there.port}/")[:2], get("http
         self.assertIn(b"/none", done.stderr)
 
 
-class Sessions(unittest.TestCase):
+class Sessions(StepRows):
     def test_steps(self):
         """Each step's answer has what it asked for; the guest has one limit for all of its sessions."""
         server = Server()
@@ -100,14 +100,9 @@ class Sessions(unittest.TestCase):
             self.assertEqual(self.rows(third), [("127.0.0.1", 1, 1, "--egress-limit has no bytes left")])
             self.assertEqual(two.run("r is not None").result, "True")
 
-    def rows(self, step):
-        egress = step.done["egress"]
-        self.assertEqual(record_schema.wrong(egress, record_schema.EGRESS_STEP), [])
-        return [(row["host"], row["times"], row["failed"], row["why"]) for row in egress["hosts"] if row["times"]]
-
 
 # the tests of what is imported run where they are written
-for name in ("Names", "Tls", "World", "Asking"):
+for name in ("Names", "Tls", "World", "Asking", "StepRows"):
     del globals()[name]
 globals().update(each_user(Guest, Report))
 

@@ -119,17 +119,25 @@ int tls_name(const unsigned char *bytes, size_t length, char name[PLACE_HOST_MAX
 	return 1;
 }
 
+/* HOST:PORT, as a request names it */
+static const char *named(const struct place *to)
+{
+	static char text[PLACE_HOST_MAX + 16];
+
+	(void)snprintf(text, sizeof(text), strchr(to->host, ':') ? "[%s]:%u" : "%s:%u",
+		       to->host, to->port);
+	return text;
+}
+
 /* The first line of the answer to CONNECT. Nothing follows an answer of 200 before the
  * jail has said something. */
 static int ask_for_tunnel(struct connection *c, const struct place *to)
 {
-	const char *bracket = strchr(to->host, ':') ? "[" : "";
 	char text[2048], words[400] = "";
 	size_t have = 0;
 	int status = 0;
 
-	(void)dprintf(c->server, "CONNECT %s%s%s:%u HTTP/1.1\r\n\r\n", bracket, to->host,
-		      *bracket ? "]" : "", to->port);
+	(void)dprintf(c->server, "CONNECT %s HTTP/1.1\r\n\r\n", named(to));
 	do {
 		ssize_t n = wait_for(c, 0, POLLIN, EGRESS_IDLE_MS);
 
@@ -151,10 +159,8 @@ static int ask_for_tunnel(struct connection *c, const struct place *to)
 static void ask_for_response(struct connection *c, struct head *h)
 {
 	static char url[HEAD_MAX + PLACE_HOST_MAX + 32];
-	const char *bracket = strchr(h->to.host, ':') ? "[" : "";
 
-	(void)snprintf(url, sizeof(url), "http://%s%s%s:%u%s", bracket, h->to.host,
-		       *bracket ? "]" : "", h->to.port, h->target);
+	(void)snprintf(url, sizeof(url), "http://%s%s", named(&h->to), h->target);
 	h->target = url;
 	h->field[h->fields++] = (struct field){ END_FIELD, "marked", false };
 	c->tls = c; /* for tls_move() */
