@@ -218,9 +218,10 @@ static int take_request(struct spawner *p)
 			return -EPROTO;
 	}
 	r = obey(&a);
-	(void)recv(p->socket.fd, NULL, 0, MSG_DONTWAIT);
+	/* the end of a supervisor may be told here first, and the request stays */
+	n = recv(p->socket.fd, NULL, 0, MSG_DONTWAIT);
 	io_close_fd(&a.pidfd);
-	return r < 0 ? r : 1;
+	return r < 0 ? r : n < 0 ? -errno : 1;
 }
 
 static void serve_socket(struct port *port)
