@@ -34,8 +34,6 @@ static const struct {
 	  command_explain, false },
 	{ "escape", "run the shipped attacks in jails; exit status 0 if all are held",
 	  command_escape, false },
-	{ "leases", "remove the network namespaces that runs of root's have kept",
-	  command_leases, false },
 	{ "vm", "make the image for guests of --wall vm", command_vm, false },
 	{ "help", "print this, or a command's options", command_help, false },
 	{ "version", "print the version and the build", command_version, false },

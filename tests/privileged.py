@@ -30,7 +30,7 @@ SUPERVISOR = "the supervisor, which has given up its rights"
 CUT = {
     "check.command_check": OTHER, "explain.command_explain": OTHER,
     "main.command_help": OTHER, "main.command_version": OTHER,
-    "escape.command_escape": OTHER, "leases.command_leases": OTHER, "help.option_help": OTHER,
+    "escape.command_escape": OTHER, "help.option_help": OTHER,
     "take.vm_take": GUEST, "take.command_vm": GUEST,
     "supervisor.supervisor_serve": SUPERVISOR,
     "run_loop.run_loop_run": WATCHER,

@@ -14,5 +14,4 @@ int command_run(char *const *argv, struct err *e);
 int command_serve(char *const *argv, struct err *e);
 int command_check(char *const *argv, struct err *e);
 int command_explain(char *const *argv, struct err *e);
-int command_leases(char *const *argv, struct err *e);
 int command_escape(char *const *argv, struct err *e);

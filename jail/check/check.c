@@ -97,11 +97,22 @@ static int look_landlock(struct err *told)
 			: "");
 }
 
-static int look_init(struct err *told)
+static int look_program(const char *name, struct err *told)
 {
-	cleanup_fd int fd = shipped_init(told);
+	char path[PATH_MAX];
+	cleanup_fd int fd = shipped_program(name, path, sizeof(path), told);
 
 	return fd;
+}
+
+static int look_init(struct err *told)
+{
+	return look_program("stepjail-init", told);
+}
+
+static int look_proxy(struct err *told)
+{
+	return look_program("stepjail-egress", told);
 }
 
 static int look_root(struct err *told)
@@ -136,6 +147,7 @@ static const struct row rows[] = {
 	{ "seccomp notification", look_seccomp, ALWAYS, 0 },
 	{ "Landlock", look_landlock, ALWAYS, 0 },
 	{ "stepjail-init", look_init, ALWAYS, 0 },
+	{ "proxy of --allow-host", look_proxy, ALWAYS, 0 },
 	{ "root tree", look_root, ALWAYS, 0 },
 	{ "a whole jail", look_jail, ALWAYS, 0 },
 };
@@ -143,7 +155,8 @@ static const struct row rows[] = {
 /* May this be missing? A thing that is there and refused is not missing. */
 static bool is_optional(const struct row *row, int result)
 {
-	return (row->look == look_landlock && result != -EPERM) ||
+	return (row->look == look_landlock && result != -EPERM && !plan.host_count) ||
+	       (row->look == look_proxy && !plan.host_count) ||
 	       (row->look == look_cgroup && (plan.allow_missing & PART_CGROUP)) ||
 	       (row->look == probe_proc && plan.proc == PROC_NONE);
 }

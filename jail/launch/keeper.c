@@ -144,31 +144,26 @@ static bool serve(struct state *s, int socket, const struct request *q, const in
 
 	if (s->sealed && q->op < OP_KILL)
 		return false;
-	switch (q->op) {
-	case OP_ADD:
+	if (q->op == OP_ADD) {
 		(void)add(s, q, fds[0]);
 		return true;
-	case OP_GIVE:
+	}
+	if (q->op == OP_GIVE) {
 		s->sealed = s->one;
-		if (!jail)
-			jail = add(s, q, -1);
+		jail = jail ? jail : add(s, q, -1);
 		if (jail->pidfd >= 0)
 			return false;
 		jail->pid = q->pid;
 		jail->pidfd = fds[0];
 		jail->slot = fds[1];
 		return true;
-	case OP_KILL:
-		if (jail)
-			kill_jail(jail);
-		return false;
-	case OP_DROP:
-		if (jail)
-			begin_end(jail);
-		return false;
-	case OP_SAMPLE:
-		answer(s, socket, jail);
 	}
+	if (q->op == OP_SAMPLE)
+		answer(s, socket, jail);
+	if (jail && q->op == OP_KILL)
+		kill_jail(jail);
+	if (jail && q->op == OP_DROP)
+		begin_end(jail);
 	return false;
 }
 

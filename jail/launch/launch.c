@@ -38,10 +38,12 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 	/* a template makes cgroup namespaces, and could not place clones from within
 	 * one */
 	uint64_t without = j->plan->template ? CLONE_NEWCGROUP : 0;
-	int back = lease_enter(&j->lease, j->plan, &j->ids), r;
+	int back = -1, r = lease_enter(&j->lease, j->plan, &j->ids, &back, e);
 	pid_t pid;
 
 	c->leased = j->lease.inside != 0;
+	if (r < 0)
+		return r;
 	pid = sys_clone3(STAGE_NAMESPACES & ~without, j->limited ? j->cgroup.leaf : -1,
 			 &j->pidfd);
 	if (pid == 0) {
@@ -159,7 +161,7 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 				p->verify_rootfs == ANSWER_YES, &parts->root, e);
 	if (r < 0)
 		return r;
-	parts->init_fd = shipped_init(e);
+	parts->init_fd = shipped_program("stepjail-init", root, sizeof(root), e);
 	return parts->init_fd < 0 ? parts->init_fd : 0;
 }
 

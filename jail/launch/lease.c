@@ -98,6 +98,24 @@ static ino_t enter(int slots, unsigned int n, ino_t first)
 	return has_sockets() ? 0 : number_of(fd);
 }
 
+/* Enter what somebody else has made and will remove. Whether the caller's rights suffice,
+ * also for the way back, the kernel says. */
+static int join(struct lease *l, const char *path, int back, struct err *e)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0 || setns(back, CLONE_NEWNET) < 0 || setns(fd, CLONE_NEWNET) < 0)
+		return err_set(e, errno,
+			       "--net=%.200s: enter this network namespace, as root",
+			       path);
+	l->inside = number_of(fd);
+	return l->inside != l->first
+		       ? 0
+		       : err_say(e, EPERM,
+				 "--net=%.200s: this is the launcher's own network, which no jail has",
+				 path);
+}
+
 /* What outlasts a jail's sockets takes other families, lo that is up, or rights. --learn
  * tells what is refused elsewhere, too. */
 static bool is_wanted(const struct plan *p, const struct ids *ids)
@@ -107,15 +125,17 @@ static bool is_wanted(const struct plan *p, const struct ids *ids)
 	       !p->template && caps_have(CAP_SYS_ADMIN) && caps_have(CAP_NET_ADMIN);
 }
 
-int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids)
+int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids, int *back,
+		struct err *e)
 {
 	long most = PER_PROCESSOR * sysconf(_SC_NPROCESSORS_ONLN);
-	int back;
 
-	if (!is_wanted(p, ids))
-		return -1;
-	back = open(OWN, O_RDONLY | O_CLOEXEC);
-	l->first = number_of(back);
+	if (p->net != NET_ENTERED && !is_wanted(p, ids))
+		return 0;
+	*back = open(OWN, O_RDONLY | O_CLOEXEC);
+	l->first = number_of(*back);
+	if (p->net == NET_ENTERED)
+		return join(l, p->net_path, *back, e);
 	for (unsigned int n = 0; l->first && n < most && n < LEASES_MAX; n++) {
 		if (ids_lock(ids->slot_fd, IDS_SLOTS + n, F_WRLCK) < 0)
 			continue;
@@ -124,7 +144,7 @@ int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids)
 			break;
 		(void)ids_lock(ids->slot_fd, IDS_SLOTS + n, F_UNLCK);
 	}
-	return back;
+	return 0;
 }
 
 int lease_leave(int back, struct err *e)
@@ -133,13 +153,4 @@ int lease_leave(int back, struct err *e)
 
 	io_close_fd(&back);
 	return r < 0 ? err_set(e, -r, "lease: return to the launcher's own network") : 0;
-}
-
-int lease_remove(void)
-{
-	int count = 0;
-
-	for (unsigned int n = 0; n < LEASES_MAX; n++)
-		count += umount2(path_of(n), MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
-	return count;
 }

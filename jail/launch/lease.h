@@ -12,22 +12,24 @@
 
 /* inode numbers of network namespaces, as /proc shows them to posture.c */
 struct lease {
-	ino_t inside; /* the jail's; 0: it makes one of its own */
+	ino_t inside; /* the jail's, also of --net=PATH; 0: it makes one of its own */
 	ino_t first;  /* the launcher's own */
 };
 
 /**
  * lease_enter() - Put the calling process where its next child is to be cloned
- * @l:		Zeroed; filled if that is a lease
+ * @l:		Zeroed; filled if that is a lease, or the namespace of --net=PATH
  * @ids:	Of the jail: the lock on the lease lasts as long as that on them
+ * @back:	-1; gets an fd for lease_leave(), where the process is in another one now
  *
  * No lease is had by an ordinary user, by root without CAP_SYS_ADMIN or CAP_NET_ADMIN, by
  * a session, and by a plan that wants loopback, allows more system calls or learns which
  * to allow; or where anything fails.
  *
- * Return: an fd for lease_leave(), or -1
+ * Return: 0, or -errno: the namespace of --net=PATH cannot be entered
  */
-int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids);
+int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids, int *back,
+		struct err *e);
 
 /**
  * lease_leave() - Put it back into the namespace that it had at first
@@ -36,6 +38,3 @@ int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids);
  * Return: 0, or -errno: it must then end
  */
 int lease_leave(int back, struct err *e);
-
-/** lease_remove() - Keep none any more; one in use ends with its jail. How many? */
-int lease_remove(void);

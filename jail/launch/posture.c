@@ -67,7 +67,7 @@ static int look_namespaces(const struct look *l, struct err *e)
 		/* the launcher has been in the lease, too */
 		if (i == NET && lease->inside &&
 		    (in != lease->inside || out != lease->first))
-			return posture_refuse("net", jail, "the leased namespace", e);
+			return posture_refuse("net", jail, "the one that was entered", e);
 		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%lu,\"host\":%lu}",
 			      i ? "," : "{", kinds[i], in, out);
 	}

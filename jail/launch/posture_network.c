@@ -43,7 +43,7 @@ static void tell(struct listing *l, const char *text, bool planned)
 {
 	if (l->refused < 0)
 		return;
-	if (!planned)
+	if (!planned && l->look->jail->plan->net != NET_ENTERED)
 		l->refused =
 			posture_refuse(l->kind->name, text,
 				       l->up ? "lo up, alone" : "lo down, alone", l->e);
@@ -146,11 +146,14 @@ static int list(struct nl_sock *sk, struct listing *l)
 /* lo is set up here: only now is the socket known to be of the jail's namespace */
 int posture_network(const struct look *l, struct err *e)
 {
-	bool up = l->jail->plan->net == NET_LOOPBACK;
+	const struct plan *p = l->jail->plan;
+	bool up = p->net == NET_LOOPBACK;
 	cleanup_network struct nl_sock *sk = NULL;
 	int r = network_open(l->ready->netlink, l->dir, &sk, e);
 
-	(void)fprintf(l->out, "{\"leased\":%s", l->jail->lease.inside ? "true" : "false");
+	(void)fprintf(l->out, "{\"leased\":%s",
+		      l->jail->lease.inside && p->net != NET_ENTERED ? "true" : "false");
+	json_after(",\"entered\":", p->net == NET_ENTERED ? p->net_path : NULL, l->out);
 	if (r == 0 && up)
 		r = network_up(sk, e);
 	for (size_t i = 0; r == 0 && i < COUNT(kinds); i++) {

@@ -114,13 +114,6 @@ int shipped_program(const char *name, char *path, size_t size, struct err *e)
 	return open_shipped("", name, O_NOFOLLOW, path, size, e);
 }
 
-int shipped_init(struct err *e)
-{
-	char path[PATH_MAX + 64];
-
-	return shipped_program("stepjail-init", path, sizeof(path), e);
-}
-
 int shipped_root(const char *given, char *path, size_t size, struct err *e)
 {
 	if (strchr(given, '/'))

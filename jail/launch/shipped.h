@@ -12,16 +12,14 @@
 #include "init/err.h"
 
 /**
- * shipped_init() - Open stepjail-init
+ * shipped_program() - Open one of them, such as stepjail-init
+ * @path:	Gets where it is
  *
  * Refused, as a root tree of that place is, if anyone but root and the caller could have
  * changed it or its folder.
  *
  * Return: an O_PATH fd that belongs to the caller, or -errno
  */
-int shipped_init(struct err *e);
-
-/** shipped_program() - The same of any of them; @path gets where it is */
 int shipped_program(const char *name, char *path, size_t size, struct err *e);
 
 /**

@@ -74,7 +74,7 @@ static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full
 				       "/dev/random", "/dev/urandom", "/dev/tty",
 				       NULL };
 static const char *const kernel_folders[] = { "/proc/", "/sys/", NULL };
-/* Podman's default: without a network there is nobody to ping */
+/* Podman's default, to ping: a jail's filter refuses such sockets */
 static const char *const sysctls[] = { "net.ipv4.ping_group_range", NULL };
 
 /* those that a jail has whether they are listed or not, and those that must be listed */
@@ -83,18 +83,23 @@ static int take_namespaces(struct bundle *b, const cJSON *value, struct err *e)
 	static const char *const known[] = { "pid",     "ipc",  "uts",    "mount",
 					     "network", "user", "cgroup", NULL };
 	const size_t needed = 5; /* the first of them */
+	/* of a pod's, those in which a jail's own is less than what was asked for */
+	static const char *const narrower[] = { "ipc", "uts", NULL };
 	unsigned int listed = 0;
 	const cJSON *row;
 
+	words_put(&b->options, "net", "loopback");
 	cJSON_ArrayForEach(row, value)
 	{
 		const char *name = bundle_text(row, "type");
+		const char *path = bundle_text(row, "path");
 
-		if (bundle_text(row, "path")[0])
-			return err_say(
-				e, EPERM,
-				"%s with a path is refused: a jail makes its own namespaces, and has no network: say podman run --network none, or ctr run without --cni and --net-host",
-				name);
+		if (path[0] && strcmp(name, "network") == 0)
+			words_put(&b->options, "net", "%s", path);
+		else if (path[0] && !bundle_is_listed(name, narrower))
+			return err_say(e, EPERM,
+				       "%s with a path is refused: a jail makes its own",
+				       name);
 		if (!bundle_is_listed(name, known))
 			return err_say(e, EPERM,
 				       "'%s' is refused: a jail has no such one", name);
@@ -107,7 +112,6 @@ static int take_namespaces(struct bundle *b, const cJSON *value, struct err *e)
 				e, EPERM,
 				"%s is missing, so the host's is asked for, and refused: a jail has its own",
 				known[i]);
-	words_put(&b->options, "net", "loopback");
 	return 0;
 }
 
@@ -154,7 +158,7 @@ const struct member members[] = {
 	IGNORED("process.apparmorProfile process.selinuxLabel linux.mountLabel", "a jail has walls of its own"),
 	IGNORED("process.oomScoreAdj", "a jail's processes have 1000: when the host lacks memory, they go first"),
 	REFUSED("process.scheduler process.ioPriority process.execCPUAffinity", "a jail's processes are scheduled as all others"),
-	TAKEN("linux.namespaces", take_namespaces, "each is the jail's own, and network --net loopback; one with a path, or the host's, is refused"),
+	TAKEN("linux.namespaces", take_namespaces, "each is the jail's own, and network --net loopback; a network with a path is entered (--net PATH), a path of ipc and uts ignored; another with a path, or the host's, is refused"),
 	IGNORED("linux.uidMappings linux.gidMappings", "a jail has host ids of its own"),
 	ONLY("linux.devices", devices, "a jail has null, zero, full, random, urandom and tty, and no other device"),
 	REFUSED("linux.netDevices linux.resources.network", "a jail has no network device but lo"),

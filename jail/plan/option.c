@@ -56,8 +56,8 @@ static int check_hold(const char *value, struct err *e)
 	return 0;
 }
 
-/* in the order of their enums */
-static const char *const net_names[] = { "none", "loopback", NULL };
+/* in the order of their enums; "/" stands for a path, which is kept beside the enum */
+static const char *const net_names[] = { "none", "loopback", "/", NULL };
 static const char *const net_namespace_names[] = { "leased", "fresh", NULL };
 static const char *const wall_names[] = { "kernel", "vm", NULL };
 static const char *const proc_names[] = { "pid", "none", NULL };
@@ -69,9 +69,12 @@ static int set_choice(const struct option_row *row, struct plan *p, const char *
 		      struct err *e)
 {
 	for (int i = 0; row->choices[i]; i++) {
-		if (strcmp(row->choices[i], value) != 0)
+		bool path = row->choices[i][0] == '/';
+
+		if (path ? value[0] != '/' : strcmp(row->choices[i], value) != 0)
 			continue;
 		memcpy((char *)p + row->at, &i, sizeof(i));
+		p->net_path = path ? value : p->net_path;
 		return 0;
 	}
 	return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
@@ -82,7 +85,8 @@ static void print_choice(const struct option_row *row, const struct plan *p, FIL
 	int i;
 
 	memcpy(&i, (const char *)p + row->at, sizeof(i));
-	(void)fprintf(out, "%s %s\n", row->name, row->choices[i]);
+	(void)fprintf(out, "%s %s\n", row->name,
+		      row->choices[i][0] == '/' ? p->net_path : row->choices[i]);
 }
 
 /* All enums of the plan have small values and no negative one, so all have this size. */
@@ -195,8 +199,8 @@ const struct option_row option_rows[] = {
 	{ "chdir", "DIR", "working directory of the program", TEXT(chdir) },
 	{ "hostname", "NAME", "host name in the jail", TEXT(hostname),
 	  .check = check_hostname },
-	{ "net", "none|loopback",
-	  "no network interface is up, or only lo; never the host's network",
+	{ "net", "none|loopback|PATH",
+	  "no network interface is up, or only lo; or run as root: all that is in the network namespace at PATH; never the host's own network",
 	  CHOICE(net) },
 	{ "net-namespace", "leased|fresh",
 	  "run as root: in a network namespace that another jail has left clean, without sockets of IP, if neither --net nor --allow-syscall says more; or in a new one",

@@ -98,25 +98,13 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	return r < 0 ? err_within(e, "--%s: ", row->name) : 0;
 }
 
-/* No option, or one that there was once. @n: length of its name; on the command line,
- * @word has dashes before it */
+/* @n: length of the name; on the command line, @word has dashes before it */
 static int refuse_unknown(const struct parse *ps, const char *word, size_t n,
 			  struct err *e)
 {
-	static const char *const gone[][2] = {
-		{ "ahead", "a step's process is made when the step begins" },
-		{ "ready", "a session's jail is made when the session is opened" },
-	};
-	const char *dashes = ps->file ? "" : "--", *name = word + strlen(dashes);
-	int r = ps->file ? err_say(e, EINVAL, "'%.*s' is not an option",
-				   n > 64 ? 64 : (int)n, word)
-			 : err_say(e, EINVAL, "%.64s is not an option: see --help", word);
-
-	for (size_t i = 0; i < COUNT(gone); i++)
-		if (strlen(gone[i][0]) == n && memcmp(gone[i][0], name, n) == 0)
-			r = err_say(e, EINVAL, "%s%s is gone: %s: leave it out", dashes,
-				    gone[i][0], gone[i][1]);
-	return ps->file ? err_within(e, "%s line %u: ", ps->file, ps->line) : r;
+	return ps->file ? err_say(e, EINVAL, "%s line %u: '%.*s' is not an option",
+				  ps->file, ps->line, n > 64 ? 64 : (int)n, word)
+			: err_say(e, EINVAL, "%.64s is not an option: see --help", word);
 }
 
 /* one line of a policy file; its text is cut in place */

@@ -122,6 +122,10 @@ int plan_complete(struct plan *p, struct err *e)
 			e, EINVAL,
 			"cpu-time: cannot be reached within wall-time at this number of cpus: lower cpu-time or raise wall-time or cpus");
 
+	if (p->net == NET_ENTERED && p->host_count)
+		return err_say(
+			e, EINVAL,
+			"net: not with --allow-host, whose jail has its proxy as the only way out");
 	for (size_t i = 0; p->out && i < p->bind_count; i++)
 		if (path_is_below("/work/out", p->bind[i].dst) ||
 		    path_is_below(p->bind[i].dst, "/work/out"))

@@ -58,7 +58,7 @@ enum limit {
 	LIMIT_COUNT,
 };
 
-enum plan_net { NET_NONE, NET_LOOPBACK };
+enum plan_net { NET_NONE, NET_LOOPBACK, NET_ENTERED };
 enum plan_net_namespace { NET_LEASED, NET_FRESH };
 enum plan_proc { PROC_PID, PROC_NONE };
 /* LOCK_AUTO: plan_complete() replaces it. LOCK_WARM: serve locks code where sessions are
@@ -112,6 +112,7 @@ struct plan {
 	const char *preload; /* modules of a session's interpreter, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;
+	const char *net_path; /* the namespace that is entered; with NET_ENTERED alone */
 	enum plan_wall { WALL_KERNEL, WALL_VM } wall;
 	enum plan_net_namespace net_namespace;
 	enum plan_proc proc;

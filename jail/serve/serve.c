@@ -62,6 +62,8 @@ static int check_plan(const struct plan *p, struct err *e)
 		{ p->out, "out", "is for run: a client asks for files" },
 		{ p->capture, "capture", "is for run: output goes to the client" },
 		{ p->learn, "learn", "is for run" },
+		{ p->net == NET_ENTERED, "net=PATH",
+		  "is for run: sessions would share it" },
 		{ p->oom_group, "oom-group",
 		  "would end all states of a session with the step that used up the memory: leave it out" },
 	};

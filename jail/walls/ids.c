@@ -35,19 +35,18 @@ static int open_slots(struct err *e)
 	if (mkdir(IDS_STATE_DIR, 0700) < 0 && errno != EEXIST)
 		return err_set(e, errno, "ids: make %s%s", IDS_STATE_DIR, writable);
 
-	int fd = open(SLOT_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	cleanup_fd int fd =
+		open(SLOT_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
 		return err_set(e, errno, "ids: open %s%s", SLOT_FILE, writable);
 	/* another user who could write it could lock every slot */
-	if (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022)) {
-		(void)close(fd);
+	if (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022))
 		return err_say(
 			e, EPERM,
 			"ids: %s must belong to root and be writable by root alone: remove it",
 			SLOT_FILE);
-	}
-	return fd;
+	return io_steal_fd(&fd);
 }
 
 int ids_lock(int fd, uint32_t byte, short type)
@@ -124,16 +123,13 @@ int ids_take(struct ids *ids, struct err *e)
 		.program_id = PLAN_PROGRAM_ID,
 	};
 
-	int root = ids_own(e);
+	int r = ids_own(e);
 
-	if (root <= 0)
-		return root;
-	ids->slot_fd = open_slots(e);
-	if (ids->slot_fd < 0)
-		return ids->slot_fd;
-
-	int r = lock_slot(ids->slot_fd, IDS_SLOTS, &slot, e);
-
+	if (r <= 0)
+		return r;
+	r = ids->slot_fd = open_slots(e);
+	if (r >= 0)
+		r = lock_slot(ids->slot_fd, IDS_SLOTS, &slot, e);
 	if (r < 0)
 		return r;
 	/* groups of root's would come along, and the maps deny giving them up inside */

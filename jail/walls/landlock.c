@@ -162,7 +162,7 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 			"landlock: is required, and this kernel has none: " LANDLOCK_REMEDY);
 	if (abi == 0)
 		return 0;
-	if (p->net == NET_LOOPBACK)
+	if (p->net != NET_NONE)
 		attr.net = 0;
 
 	cleanup_fd int ruleset = create(&attr, abi, e);

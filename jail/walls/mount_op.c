@@ -131,18 +131,11 @@ int mount_node(int dev, const char *name, const char *node, dev_t device, struct
 int mount_set_flags(int tree, uint64_t attr, struct err *e)
 {
 	struct mount_attr set = { .attr_set = attr, .propagation = MS_PRIVATE };
-	int r = mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof(set));
 
-	return r < 0 ? err_set(e, errno, "mount: set flags") : 0;
-}
-
-static const char *clone_hint(int errnum)
-{
-	if (errnum == EINVAL)
-		return " (is another file system mounted inside it?)";
-	if (errnum == ENOSPC)
-		return " (raise the sysctl user.max_mnt_namespaces, or fs.mount-max)";
-	return "";
+	return mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof(set)) <
+			       0
+		       ? err_set(e, errno, "mount: set flags")
+		       : 0;
 }
 
 int mount_clone_at(const char *folder, const char *name, struct err *e)
@@ -156,7 +149,11 @@ int mount_clone_at(const char *folder, const char *name, struct err *e)
 			   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 
 	return fd < 0 ? err_set(e, errno, "mount: clone %s%s", name ? name : folder,
-				clone_hint(errno))
+				errno == EINVAL
+					? " (is another file system mounted inside it?)"
+				: errno == ENOSPC
+					? " (raise the sysctl user.max_mnt_namespaces, or fs.mount-max)"
+					: "")
 		      : fd;
 }
 

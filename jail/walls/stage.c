@@ -206,9 +206,10 @@ static int do_seccomp(struct child *c, struct err *e)
 {
 	unsigned int lacks = denied_without_lacks(c->cgroup, c->landlock_abi, c->plan);
 
-	return seccomp_install(c->plan,
-			       lacks | (c->leased ? DENIED_WITHOUT_OWN_NETWORK : 0),
-			       c->warm ? NULL : &c->exec_key, &c->listener, e);
+	if (c->leased && c->plan->net == NET_NONE)
+		lacks |= DENIED_WITHOUT_OWN_NETWORK;
+	return seccomp_install(c->plan, lacks, c->warm ? NULL : &c->exec_key,
+			       &c->listener, e);
 }
 
 /* a row apart from exec, so that the launcher can tell which of the two failed */

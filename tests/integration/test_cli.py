@@ -263,10 +263,9 @@ class Commands(Host):
         self.refused(["run", "--pids", "5", "--pids", "5", "/bin/python3"], "twice")
         self.refused(["run", "--policy", "/dev/null", "--policy", "/dev/null"], "twice")
         self.refused(["run", "--sessions", "1", "/bin/python3"], "stepjail serve")
-        for words in ["--ready=2"], ["--ready", "2"], ["--ahead"], ["--ahead=no"]:
-            self.refused(["serve", *words], f"{words[0].split('=')[0]} is gone: ")
+        self.refused(["serve", "--ready=2"], "--ready=2 is not an option")
         path = self.file("policy", "pids 5\nready 2\n")
-        self.refused(["serve", "--policy", path], "line 2: ready is gone: ")
+        self.refused(["serve", "--policy", path], "line 2: 'ready' is not an option")
 
     def test_explain(self):
         options = ["--env", "A=b c", "--bind", "/etc:/tmp/e", "--bind-rw", "/tmp:/work/t",

@@ -53,7 +53,7 @@ class Scene(unittest.TestCase):
 
 class Bash(Scene):
     def test_commands(self):
-        self.assertEqual(self.bash("stepjail "), ["run", "serve", "check", "explain", "escape", "leases", "vm", "help", "version"])
+        self.assertEqual(self.bash("stepjail "), ["run", "serve", "check", "explain", "escape", "vm", "help", "version"])
         self.assertEqual(self.bash("stepjail-agent s"), ["solve"])
         self.assertEqual(self.bash("stepjail-agent transcripts "), ["list", "show", "verify", "violations", "prune"])
         self.assertEqual(self.bash("stepjail-transcripts v"), ["verify", "violations"])
@@ -75,7 +75,6 @@ class Bash(Scene):
                 offered = {one.rstrip("=") for one in self.bash(f"{program} {command} --".replace("  ", " "))}
                 self.assertLessEqual(told, offered, f"{program} {command}")
                 self.assertLessEqual(offered - told, {"--help", "--man", "--json", "--version"}, f"{program} {command}")
-        self.assertEqual(self.bash("stepjail leases --"), ["--remove"])
         self.assertIn("--list", self.bash("stepjail escape --"))
         self.assertIn("--bundle", self.bash("stepjail-oci create --"))
 

@@ -12,6 +12,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from oci_scene import OCI, OciScene  # noqa: E402
 from test_run import each_user  # noqa: E402
 
+# of a container in a pod
+POD = {"pid": None, "ipc": "/proc/1/ns/ipc", "uts": "/proc/1/ns/uts", "mount": None, "network": "/run/netns/pod"}
+
+
+def listed(namespaces):
+    return [{"type": kind} | ({"path": path} if path else {}) for kind, path in namespaces.items()]
+
+
 # what is set in a config, and what the refusal names
 REFUSED = (
     ({"process": {"capabilities": {"bounding": ["CAP_CHOWN", "CAP_SYS_ADMIN"]}}}, "CAP_SYS_ADMIN"),
@@ -37,7 +45,11 @@ REFUSED = (
     ({"linux": {"namespaces": []}}, "linux.namespaces"),
     ({"linux": {"namespaces": [{"type": "pid"}, {"type": "ipc"}, {"type": "uts"},
                                {"type": "mount"}]}}, "network"),
-    ({"linux": {"namespaces": [{"type": "network", "path": "/proc/1/ns/net"}]}}, "network"),
+    ({"linux": {"namespaces": [{"type": "network", "path": "/proc/1/ns/net"}]}}, "pid is missing"),
+    ({"linux": {"namespaces": [{"type": "pid", "path": "/proc/1/ns/pid"}]}}, "pid with a path"),
+    ({"linux": {"namespaces": listed(POD | {"network": "/proc/self/ns/net"})}}, "--net=/proc/self/ns/net"),
+    ({"linux": {"namespaces": listed(POD | {"network": "net"})}}, "--net"),
+    ({"linux": {"namespaces": listed(POD | {"mount": "/proc/1/ns/mnt"})}}, "mount with a path"),
     ({"linux": {"namespaces": [{"type": "moon"}]}}, "moon"),
     ({"linux": {"devices": [{"path": "/dev/sda", "type": "b"}]}}, "/dev/sda"),
     ({"linux": {"sysctl": {"kernel.shm_rmid_forced": "1"}}}, "kernel.shm_rmid_forced"),
@@ -157,6 +169,10 @@ class OciConfig(OciScene):
         told = self.done("explain", "--bundle", bundle)
         for line in ("process.oomScoreAdj: ", "other: not of the specification", "--net=loopback"):
             self.assertIn(line, told)
+        bundle = self.bundle("pod", "1", {"linux": {"namespaces": listed(POD)}})
+        told = self.done("explain", "--bundle", bundle)
+        self.assertIn("--net=/run/netns/pod", told)
+        self.assertNotIn("--net=loopback", told)
         self.assertIn("create", self.done("help"))
 
 

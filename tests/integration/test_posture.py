@@ -157,7 +157,7 @@ class Posture(Host):
         self.assertEqual(got["rlimits"]["RLIMIT_NOFILE"], 256)
         self.assertEqual(got["open_fds"], "0-2")
         self.assertEqual(got["network"],
-                         {"leased": not self.as_user, "links": ["lo loopback"],
+                         {"leased": not self.as_user, "entered": None, "links": ["lo loopback"],
                           "addresses": [], "routes": []})
         abi = landlock_abi()
         self.assertEqual(got["landlock"], {"abi": abi, "tried": "EACCES"} if abi else None)

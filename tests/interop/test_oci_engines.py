@@ -70,8 +70,8 @@ def folders():
                 pass
 
 
-class Engine:
-    """Mixin: what both engines must do."""
+class Scene:
+    """Mixin: folders and commands of an engine; nothing is left after a test."""
 
     @classmethod
     def setUpClass(cls):
@@ -110,6 +110,14 @@ class Engine:
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
+    def run_once(self, code, name="once", *options):
+        words = self.run_words(code, name, *options)
+        return self.call(*words[len(self.engine):])
+
+
+class Engine(Scene):
+    """Mixin: what both engines must do."""
+
     def test_run(self):
         done = self.run_once("import os, sys; print('out', os.getuid()); print('err', file=sys.stderr);"
                              "raise SystemExit(7)")
@@ -142,10 +150,6 @@ class Engine:
                               check=False, text=True)
         self.assertIn("True True", done.stdout)
 
-    def run_once(self, code, name="once", *options):
-        words = self.run_words(code, name, *options)
-        return self.call(*words[len(self.engine):])
-
 
 def quote(word):
     return word if re.fullmatch(r"[\w./:=,@%+-]+", word) else "'" + word.replace("'", "'\\''") + "'"
@@ -158,7 +162,9 @@ def wait_for(case, condition):
         time.sleep(0.02)
 
 
-class Containerd(Engine, unittest.TestCase):
+class Containerds:
+    """Mixin: what containerd is asked for, as Podmans."""
+
     name, programs = "containerd", ("containerd", "ctr", "containerd-shim-runc-v2")
     privileged = "--privileged"
     daemon = None
@@ -223,6 +229,8 @@ class Containerd(Engine, unittest.TestCase):
         self.done("containers", "rm", name)
         return done
 
+
+class Containerd(Containerds, Engine, unittest.TestCase):
     def test_logs_and_kill(self):
         """ctr has no stop with a time: it is SIGTERM, and SIGKILL for whoever is deaf to it."""
         log = f"{WORK}/containerd/log.kill"
@@ -280,7 +288,9 @@ class Containerd(Engine, unittest.TestCase):
         self.done("containers", "rm", "on")
 
 
-class Podman(Engine, unittest.TestCase):
+class Podmans:
+    """Mixin: what Podman is asked for; it comes before what tests."""
+
     name, programs = "podman", ("podman", "conmon")
     privileged = "--privileged"
 
@@ -325,6 +335,8 @@ class Podman(Engine, unittest.TestCase):
     def logged(self, name):
         wait_for(self, lambda: "up" in self.call("logs", name).stdout)
 
+
+class Podman(Podmans, Engine, unittest.TestCase):
     def test_podman_is_killed(self):
         """There is no daemon: what runs goes on, and the next podman knows it."""
         with subprocess.Popen(self.run_words(UP, "on"), stdin=subprocess.DEVNULL,

@@ -24,7 +24,7 @@
 /* what the read-back comes to in the calling process's own namespace */
 static int look(enum plan_net net, int netlink, char **json, struct err *e)
 {
-	const struct plan plan = { .net = net };
+	const struct plan plan = { .net = net, .net_path = "/run/netns/x" };
 	const struct jail jail = { .plan = &plan };
 	const struct gate_ready ready = { .netlink = netlink };
 	size_t size;
@@ -80,13 +80,14 @@ static void as_planned(void *arg)
 	int netlink = open_here(), before = unit_fds();
 
 	MUST(look(NET_NONE, netlink, &json, &e) == 0);
-	MUST(strcmp(json, "{\"leased\":false,\"links\":[\"lo loopback\"],"
-			  "\"addresses\":[],\"routes\":[]}") == 0);
+	MUST(strcmp(json,
+		    "{\"leased\":false,\"entered\":null,\"links\":[\"lo loopback\"],"
+		    "\"addresses\":[],\"routes\":[]}") == 0);
 	free(json);
 	for (int again = 0; again < 2; again++) {
 		MUST(look(NET_LOOPBACK, netlink, &json, &e) == 0);
 		MUST(strstr(json,
-			    "{\"leased\":false,\"links\":[\"lo loopback,up,running,lowerup\"],"
+			    "{\"leased\":false,\"entered\":null,\"links\":[\"lo loopback,up,running,lowerup\"],"
 			    "\"addresses\":[\"127.0.0.1/8\"") == json);
 		MUST(strstr(json, "\"local 127.0.0.0/8\"") != NULL);
 		free(json);
@@ -150,6 +151,12 @@ static void another_link(void *arg)
 	MUST(make_link(sk, "eth0"));
 	must_refuse(NET_NONE, netlink, "links reads 'eth0 ");
 	must_refuse(NET_LOOPBACK, netlink, "links reads 'eth0 ");
+	/* in one that somebody else has made, what is there is told */
+	free(json);
+	MUST(look(NET_ENTERED, netlink, &json, &e) == 0);
+	MUST(strstr(json, "{\"leased\":false,\"entered\":\"/run/netns/x\",\"links\":") ==
+	     json);
+	MUST(strstr(json, "\"eth0 ") != NULL);
 }
 
 START_TEST(another_link_is_refused)
@@ -267,6 +274,7 @@ static void another_socket(void *arg)
 
 	MUST(unshare(CLONE_NEWNET) == 0);
 	must_refuse(NET_NONE, other, "of another network namespace");
+	must_refuse(NET_ENTERED, other, "of another network namespace");
 	/* here, but of another kind */
 	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
 	must_refuse(NET_NONE, pair[0], "no route socket");

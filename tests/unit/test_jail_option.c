@@ -104,7 +104,7 @@ static const struct {
 	{ "env", "A=b", { "A", "=b", "" } },
 	{ "chdir", "/tmp", { "", " /tmp", "/tmp " } },
 	{ "hostname", "a-1.b", { "a_b", "a b", "ä", "a/b", "" } },
-	{ "net", "loopback", { "host", "NONE", "none,loopback", "nonex", "" } },
+	{ "net", "/run/x", { "host", "NONE", "none,loopback", "./x", "" } },
 	{ "wall", "vm", { "host", "VM", "" } },
 	{ "allow-host",
 	  "a.b:443,*.c.d:1",

@@ -74,6 +74,13 @@ static bool own_the_folder(void)
 
 /* root's own alone are trusted by root; a group's right to write is enough to lose
  * that */
+static int find_init(struct err *e)
+{
+	char path[PATH_MAX];
+
+	return shipped_program("stepjail-init", path, sizeof(path), e);
+}
+
 static void look_at_owners(void *arg)
 {
 	static const struct {
@@ -111,13 +118,12 @@ static void look_at_owners(void *arg)
 			continue;
 		MUST(chmod(rows[i].path, rows[i].mode) == 0);
 		MUST(!rows[i].owner || chown(rows[i].path, rows[i].owner, 0) == 0);
-		r = tree ? shipped_root("core", path, sizeof(path), &e)
-			 : shipped_init(&e);
+		r = tree ? shipped_root("core", path, sizeof(path), &e) : find_init(&e);
 		MUST(r == -EPERM && strstr(e.text, rows[i].says));
 		MUST(strstr(e.text, tree ? "/rootfs" : "/.") != NULL);
 		MUST(chmod(rows[i].path, 0755) == 0 && chown(rows[i].path, 0, 0) == 0);
 	}
-	MUST(shipped_init(&(struct err){ 0 }) >= 0);
+	MUST(find_init(&(struct err){ 0 }) >= 0);
 	MUST(shipped_root("core", path, sizeof(path), &(struct err){ 0 }) == 0);
 }
 
@@ -163,19 +169,19 @@ static void look_for_init(void *arg)
 	(void)arg;
 	if (!own_the_folder())
 		return;
-	MUST(shipped_init(&e) == -ENOENT && strstr(e.text, "stepjail-init") != NULL);
+	MUST(find_init(&e) == -ENOENT && strstr(e.text, "stepjail-init") != NULL);
 	MUST(mknod("stepjail-init", S_IFREG | 0755, 0) == 0 &&
 	     chmod("stepjail-init", 0755) == 0);
-	fd = shipped_init(&e);
+	fd = find_init(&e);
 	MUST(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
 	MUST(fstat(fd, &found) == 0 && stat("stepjail-init", &st) == 0);
 	MUST(found.st_ino == st.st_ino && found.st_dev == st.st_dev);
 	/* one that anyone can write is anyone's */
-	MUST(chmod("stepjail-init", 0757) == 0 && shipped_init(&e) == -EPERM);
+	MUST(chmod("stepjail-init", 0757) == 0 && find_init(&e) == -EPERM);
 	MUST(rename("stepjail-init", "other") == 0 && chmod("other", 0755) == 0);
-	MUST(symlink("other", "stepjail-init") == 0 && shipped_init(&e) < 0);
+	MUST(symlink("other", "stepjail-init") == 0 && find_init(&e) < 0);
 	MUST(unlink("stepjail-init") == 0 && mkdir("stepjail-init", 0755) == 0);
-	MUST(shipped_init(&e) == -EPERM);
+	MUST(find_init(&e) == -EPERM);
 }
 
 START_TEST(init_lies_beside_the_executable)

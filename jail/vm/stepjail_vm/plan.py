@@ -52,6 +52,8 @@ class Plan:
         for name, why in REFUSED.items():
             if name in self.one:
                 raise Failed(f"not with --{name}: {why}")
+        if self.one["net"].startswith("/"):
+            raise Failed("not with --net=PATH: a guest has no part in the host's networks; --allow-host lets it out")
         self.memory = size(self.one["vm-memory"])
         if size(self.one["memory"]) + GUEST_OWN > self.memory:
             raise Failed(f"--memory {self.one['memory']} does not fit into a guest of --vm-memory "
