@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Gone, Refused, Serve  # noqa: E402
-from serve_scene import (OPTIONS, PATIENCE, Case, below, children, is_alive,  # noqa: E402
+from serve_scene import (OPTIONS, PATIENCE, Case, below, children, comm, is_alive,  # noqa: E402
                          open_files, resident, states_settle, wait_until)
 from test_kill import Spaces  # noqa: E402
 
@@ -227,6 +227,22 @@ class Ends(unittest.TestCase):
                 self.assertTrue(wait_until(lambda: serve.status()['sessions'] == 0))
                 serve.waiting.clear()
             self.assertLess(files(serve.spawner) + files(serve.supervisor), 50)
+
+
+class LateInit(Case):
+    options = ['--cold', '--keep-states=8', '--pids=20']
+
+    def test_a_step_waits_for_what_has_ended(self):
+        """Processes of states that init has not reaped yet are counted by --pids."""
+        session = self.serve.open()
+        init = [pid for pid in below(self.serve.process.pid) if comm(pid) == 'stepjail-init']
+        self.assertEqual(len(init), 1)
+        os.kill(init[0], signal.SIGSTOP)
+        for n in range(19):
+            session.run(f'x = {n}')
+        session.start('x + 1')
+        os.kill(init[0], signal.SIGCONT)
+        self.assertEqual(session.finish().result, '19')
 
 
 class Growth(Case):

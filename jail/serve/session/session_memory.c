@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_memory.c - is there memory for one more process? See session.h
+ * session_memory.c - is there room for one more process? See session.h
  *
  * Theory of operation
  *   Where a leaf's memory is used up, the kernel kills one of its processes: the largest,
@@ -9,8 +9,9 @@
  *   fork itself is the state's: if memory runs out then, and no other step runs, a state
  *   is killed. So no state is asked to fork where its leaf has no room for that. A step
  *   that is refused so would have been killed for memory at its first lines. Where states
- *   are just ending, the request waits for all that they give back, 100 ms at the most,
+ *   are just ending, the request waits for all that they give back, 2 s at the most,
  *   and the loop goes on: the step behind a ROLLBACK has the memory that it freed.
+ *   So does one that would find --pids used up by them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 /* what a fork takes beside page tables: the kernel's own structures, and the first pages
  * that both processes write */
 #define FORK_BYTES (128u << 10)
-#define END_WAIT_MS 100 /* a killed process has given its memory back long before */
+#define END_WAIT_MS 2000 /* a killed process has ended long before, on most hosts */
 #define AGAIN_MS 2
 
 /* a request that waits for memory, and its fds */
@@ -61,10 +62,13 @@ bool memory_allows(const struct session *s, const struct state *of)
 				     s->serve->plan->limit[LIMIT_MEMORY_BYTES];
 }
 
-/* Will memory be given back soon? States that a ROLLBACK has just ended may not have done
- * so yet. */
+/* Is memory short, or are processes, and will some be given back soon? States that a
+ * ROLLBACK has just ended may not have done so yet, nor those of earlier steps where init
+ * comes late to reap them. */
 static bool is_coming(const struct session *s)
 {
+	if (used_bytes(s) == 0 && s->states.count < s->serve->plan->limit[LIMIT_PIDS])
+		return false;
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (s->states.state[i]->ending)
 			return true;
@@ -94,7 +98,7 @@ static void ring_again(struct bell *b)
 	struct err e;
 	int r;
 
-	if (of && now_ms < a->until_ms && is_coming(s) && used_bytes(s) > 0) {
+	if (of && now_ms < a->until_ms && is_coming(s)) {
 		event_loop_set(&s->serve->loop, b, now_ms + AGAIN_MS);
 		return;
 	}
@@ -110,7 +114,7 @@ bool memory_wait(struct step *step, const struct wire_header *h, const void *pay
 	struct session *s = step->session;
 	struct asking *a = NULL;
 
-	if (!step->asking && is_coming(s) && used_bytes(s) > 0)
+	if (!step->asking && is_coming(s))
 		a = calloc(1, sizeof(*a) + h->length);
 	if (!a)
 		return false;
