@@ -3,7 +3,8 @@
  * lease.h - a network namespace that one jail after another is in
  *
  * To make one costs more than all other namespaces of a jail together, so root's runs
- * leave theirs to later ones.
+ * leave theirs to later ones. Entering one that somebody else has made, of --net=PATH,
+ * is the same to all but the read-back and the filter.
  */
 #pragma once
 
