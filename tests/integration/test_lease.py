@@ -198,6 +198,7 @@ class Lease(unittest.TestCase):
         self.assertEqual(run.name, name)
 
         call("umount2", FOLDER.encode(), MNT_DETACH)
+        self.assertEqual(kept(), {})
         # one in use is nobody else's, and ends with its jail
         leased, other = self.run_one()
         self.assertTrue(leased)

@@ -13,6 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from test_posture import landlock_abi  # noqa: E402
 from test_run import PLAIN_ENV, STEPJAIL, TIMEOUT, missing_words  # noqa: E402
 
 ASK = """
@@ -62,12 +63,6 @@ with socket.create_server(("127.0.0.1", 0)) as server:
         client.sendall(b"neighbour")
         client.close()
 """
-
-
-def landlock_abi():
-    done = subprocess.run([STEPJAIL, "check", "--json"], stdout=subprocess.PIPE, check=False)
-    row = next(row for row in json.loads(done.stdout)["checks"] if row["name"] == "Landlock")
-    return int(row["detail"].split()[1].rstrip(":")) if row["state"] == "ok" else 0
 
 
 AS_ROOT = unittest.skipIf(os.geteuid(), "lacks root")

@@ -36,7 +36,7 @@ class OfPodman(Podmans, Scene, unittest.TestCase):
         with socket.create_server(("0.0.0.0", 0)) as server, socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
             free.close()
-            thread = threading.Thread(target=answer)
+            thread = threading.Thread(target=answer, daemon=True)
             thread.start()
             done = self.run_once(
                 "import socket, struct\n"

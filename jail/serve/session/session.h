@@ -199,7 +199,7 @@ void media_resume(struct step *step);
 bool memory_allows(const struct session *s, const struct state *of);
 
 /**
- * memory_wait() - Is memory short, and more about to come? Then step_ask() is called
+ * memory_wait() - Are memory or processes short, and more to come? step_ask() is called
  * again
  * @fds:	Taken, if it is
  *

@@ -62,16 +62,15 @@ bool memory_allows(const struct session *s, const struct state *of)
 				     s->serve->plan->limit[LIMIT_MEMORY_BYTES];
 }
 
-/* Is memory short, or are processes, and will some be given back soon? States that a
- * ROLLBACK has just ended may not have done so yet, nor those of earlier steps where init
- * comes late to reap them. */
+/* Will memory that is short, or a process, be given back soon? States that a ROLLBACK has
+ * just ended may not have done so yet, nor those of earlier steps where init comes late
+ * to reap them. */
 static bool is_coming(const struct session *s)
 {
-	if (used_bytes(s) == 0 && s->states.count < s->serve->plan->limit[LIMIT_PIDS])
-		return false;
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (s->states.state[i]->ending)
-			return true;
+			return s->states.count >= s->serve->plan->limit[LIMIT_PIDS] ||
+			       used_bytes(s) > 0;
 	return false;
 }
 
