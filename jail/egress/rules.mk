@@ -1,7 +1,7 @@
 # The proxy of --allow-host, a program of its own; its other end is in stepjail.
 $(B)/gen/mkfilter_egress: jail/egress/proxy/syscalls.c
 $(B)/agent-o/jail/egress/proxy/confine.o: $(B)/gen/filter_egress.h
-EGRESS_C := $(filter-out %/syscalls.c,$(wildcard jail/egress/proxy/*.c)) jail/egress/place/place.c jail/egress/log.c jail/base/json.c jail/base/clock.c init/err.c init/io.c init/filter.c
+EGRESS_C := $(filter-out %/syscalls.c,$(wildcard jail/egress/proxy/*.c)) jail/egress/place/place.c jail/egress/log.c jail/base/json.c jail/base/clock.c jail/walls/landlock.c jail/walls/places.c init/err.c init/io.c init/filter.c
 $(B)/stepjail-egress: $(patsubst %.c,$(B)/agent-o/%.o,$(EGRESS_C))
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcurl -lssl -lcrypto
 # the same, obeying an intruder: test_egress_takeover.py

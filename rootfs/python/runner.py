@@ -63,8 +63,8 @@ def start(text_max, template):
     """Called once: from now on '' is on sys.path, as at a prompt."""
     global _text_max, _tree
     _text_max = text_max
-    if template:
-        map_code(sys.path[1:])  # behind the standard library's
+    if template and len(sys.path) > 1:
+        map_code(sys.path)
     _tree = "built-in", "frozen", *(path + "/" for path in sys.path if path)
     sys.stdout.reconfigure(line_buffering=True)
     builtins.exit = builtins.quit = sys.exit  # site's own close stdin, for good

@@ -9,6 +9,7 @@
 	                                           lacks: shared objects, loader, copyrights
 """
 import fnmatch
+import glob
 import os
 import re
 import subprocess
@@ -133,6 +134,16 @@ def modules(manifest_path, stage, dest):
             os.remove(source)
 
 
+def join(stage, pattern, target):
+    parts = sorted(glob.glob(stage + pattern))
+    if not parts:
+        raise Bad(f"the manifest joins {pattern}, which is not there: mend it")
+    for at, path in enumerate(parts):
+        with open(path, "rb") as data:
+            parts[at] = data.read()
+    put_file(target, b"\n".join(parts))
+
+
 # --- the rest -----------------------------------------------------------------------
 
 def dynamic(path):
@@ -210,6 +221,8 @@ def rest(manifest_path, stage, lib, version, multiarch, dest):
     for name in os.listdir(dynload):
         if name.split(".")[0] in {"_" + words[0] for words in only(rows, "restore")}:
             copy_file(os.path.join(dynload, name), os.path.join(dest, library, name))
+    for pattern, path in only(rows, "join"):
+        join(stage, pattern, os.path.join(dest, path))
     link_closure(stage, dest, os.path.join(dest, "lib", multiarch))
     copyrights(stage, dest)
     for folder, _, _ in os.walk(dest):

@@ -172,6 +172,17 @@ int(pytest.main(['-q', '-p', 'no:cacheprovider', '/work/test_sum.py']))""")
         self.assertEqual(step.result, "1")
         self.assertIn(b"assert (1 + 1) == 3", step.out)
 
+    def test_ssl_is_there_and_knows_authorities(self):
+        step = self.run_step("""
+import ssl
+context, there, here = ssl.create_default_context(), ssl.MemoryBIO(), ssl.MemoryBIO()
+try:
+    context.wrap_bio(there, here, server_hostname='example.com').do_handshake()
+except ssl.SSLWantReadError:
+    pass
+context.verify_mode.name, len(context.get_ca_certs()) > 100, here.pending > 200, len(ssl.RAND_bytes(9))""")
+        self.assertEqual(step.result, "('CERT_REQUIRED', True, True, 9)")
+
     def test_random_numbers_are_each_sessions_own(self):
         source = "import numpy as np; np.random.rand(), np.random.default_rng().random()"
         other = self.serve.open()

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from egress_scene import RAW  # noqa: E402
 from test_egress import GET, UNLISTED  # noqa: E402
-from test_run import PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, Host, each_user  # noqa: E402
+from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, Host, each_user  # noqa: E402
 
 PRIVATE = "no address of it is public: --allow-host ADDRESS:PORT allows one"
 UNTRUSTED = "TLS failed: the answer to the request says why"
@@ -166,6 +166,29 @@ tell(a, b, [c[0], len(c[1])], get('http://other.example/', headers={'authorizati
         self.assertIn("wrong.example: TLS: SSL peer certificate", got[0][1])
         self.assertEqual(told["asked"], [])
         self.assertEqual([row[2] for row in told["rows"]], [UNTRUSTED] * 3)
+
+    @unittest.skipUnless(os.path.isdir(f"{BUILD}/rootfs/data"), "the tree data is missing: make data")
+    def test_https_of_the_tree_data(self):
+        """Its ssl goes through a tunnel, and trusts whom SSL_CERT_FILE or the tree names."""
+        told = self.world("""
+            server = world.server(PUBLIC, 443, world.certificate("a.example"))
+            world.dns.names = {"a.example": [[PUBLIC]], "b.example": [[PUBLIC]]}
+            told = []
+            for trust in ([], [f"--bind={world.folder}/ca.pem:/ca.pem", "--env=SSL_CERT_FILE=/ca.pem"]):
+                told.append(world.run(GET + "tell(*[get('https://%s.example/' % n)[:2] for n in 'abc'])",
+                                      "--rootfs=data", "--memory=512M", "--allow-host=a.example:443",
+                                      "--allow-host=b.example:443", *trust))
+            told[1]["asked"] = len(server.asked)
+            world.told = told""")
+        refused = ["URLError", "<urlopen error Tunnel connection failed: 403 c.example:443 is not allowed: "
+                   f"{UNLISTED}>"]
+        strange, trusted = (json.loads(one["out"]) for one in told)
+        self.assertIn("CERTIFICATE_VERIFY_FAILED", strange[0][1])
+        self.assertEqual((trusted[0], trusted[2], strange[2]), ([200, "hello\n"], refused, refused))
+        self.assertIn("Hostname mismatch", trusted[1][1])
+        self.assertEqual([row[:3] for row in told[1]["rows"]], [
+            ["a.example", 443, None], ["b.example", 443, None], ["c.example", 443, UNLISTED]])
+        self.assertEqual(told[1]["asked"], 1)
 
     def test_tunnels(self):
         """CONNECT carries TLS for that name, and nothing else."""

@@ -12,8 +12,13 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import unittest
 import zipfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from serve_client import PATIENCE, Serve  # noqa: E402
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.path.join(TOP, os.environ.get("STEPJAIL_BUILD", "build"))
@@ -192,7 +197,8 @@ class OwnTree(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         with open(f"{self.folder}/c/spoken.so", "rb") as module, \
                 open(f"{self.folder}/c/libhello.so.1", "rb") as library:
-            files = {"talk/__init__.py": b"", "talk/spoken.so": module.read()}
+            files = {"talk/__init__.py": b"", "talk/early.py": b"from ssl import RAND_bytes as draw\ndraw(1)\n",
+                     "talk/spoken.so": module.read()}
             bundled = {"talk.libs/libhello.so.1": library.read()}
         tag = f"{PYTHON}-{PYTHON}-manylinux_2_17_{MACHINE}"
         said = self.build("--from", "data", "--name", "lame", "--wheel", self.wheel("talk", files, tag),
@@ -209,6 +215,24 @@ class OwnTree(unittest.TestCase):
                    "--allow-missing", "cgroup")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("| 43 True\n", done.stdout)
+        self.check_random_numbers()
+
+    def check_random_numbers(self):
+        """early has drawn some of OpenSSL's in the template, and its clones have pids that are the same."""
+        seen, end = [], time.monotonic() + PATIENCE
+        with Serve(["--allow-missing=cgroup", "--memory=1G", "--rootfs=mine", "--preload=talk.early"],
+                   command=[f"{self.folder}/stepjail", "serve"]) as serve:
+            while len(seen) < 8 and time.monotonic() < end:
+                session = serve.open()
+                if session.opened["warm"]:
+                    session.run("from talk.early import draw")
+                    state = session.status()["branches"]["0"]["state"]
+                    for _ in range(3):
+                        seen.append(session.run("draw(16)").result)
+                        session.rollback(state)
+                    seen.append(serve.once("from talk.early import draw; draw(16)").result)
+                session.close()
+        self.assertEqual((len(set(seen)), None in seen), (8, False), seen)
 
 
 if __name__ == "__main__":

@@ -21,16 +21,14 @@
 #include <curl/curl.h>
 
 #include <linux/capability.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
 #include "init/io.h"
 #include "jail/egress/proxy/proxy.h"
+#include "jail/walls/landlock.h"
 
 #include "filter_egress.h"
-
-#define FS_ALL_OF_ABI_1 ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 
 static const char *const readable[] = { "/etc/resolv.conf",
 					"/etc/hosts",
@@ -46,50 +44,31 @@ static const char *const readable[] = { "/etc/resolv.conf",
 					"/usr/local/share/ca-certificates" };
 
 /* a path that is not there is not needed */
-static int allow(int ruleset, const char *path)
+static int confine_files(uint32_t *told, struct err *e)
 {
-	cleanup_fd int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
-	struct landlock_path_beneath_attr rule = { LANDLOCK_ACCESS_FS_READ_FILE, fd };
-	struct stat st;
+	const char *const own[] = { getenv("SSL_CERT_FILE"), getenv("SSL_CERT_DIR") };
+	struct landlock_path_beneath_attr rules[COUNT(readable) + COUNT(own)];
+	size_t n = 0;
+	int abi = landlock_abi(e), r;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return 0;
-	if (S_ISDIR(st.st_mode))
-		rule.allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR;
-	return (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
-			    &rule, 0);
-}
+	for (size_t i = 0; i < COUNT(rules); i++) {
+		const char *path = i < COUNT(own) ? own[i] : readable[i - COUNT(own)];
+		int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
+		struct stat st;
 
-static int confine_files(uint32_t *abi, struct err *e)
-{
-	const struct landlock_ruleset_attr attr = { FS_ALL_OF_ABI_1 };
-	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
-			       LANDLOCK_CREATE_RULESET_VERSION);
-	cleanup_fd int ruleset =
-		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	int r = version < 0 || ruleset < 0 ? -1 : 0;
-
-	for (size_t i = 0; r == 0 && i < COUNT(readable); i++)
-		r = allow(ruleset, readable[i]);
-	r = r ? r : allow(ruleset, getenv("SSL_CERT_FILE"));
-	r = r ? r : allow(ruleset, getenv("SSL_CERT_DIR"));
-	*abi = (uint32_t)version;
-	return r < 0 || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0
-		       ? err_set(e, errno, "egress: Landlock")
-		       : 0;
-}
-
-/* what was done is in force, or nothing is accepted */
-static int try_walls(struct err *e)
-{
-	cleanup_fd int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int errnum = root < 0 ? errno : 0;
-	cleanup_fd int local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (errnum == EACCES && local < 0 && errno == EPERM)
-		return 0;
-	return err_say(e, EPERM, "egress: %s is not in force",
-		       errnum == EACCES ? "the filter" : "Landlock");
+		if (fd < 0 || fstat(fd, &st) < 0)
+			continue;
+		rules[n].parent_fd = fd;
+		rules[n++].allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;
+		if (S_ISDIR(st.st_mode))
+			rules[n - 1].allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR;
+	}
+	*told = (uint32_t)abi;
+	/* ABI 4 is for TCP, which a proxy needs */
+	r = abi < 1 ? -ENOSYS : landlock_close(abi < 3 ? abi : 3, rules, n, e);
+	while (n > 0)
+		(void)close(rules[--n].parent_fd);
+	return r;
 }
 
 int confine(uint32_t *abi, struct err *e)
@@ -112,5 +91,13 @@ int confine(uint32_t *abi, struct err *e)
 	if (r < 0)
 		return r;
 	r = filter_load(filter_egress, COUNT(filter_egress));
-	return r < 0 ? err_set(e, -r, "egress: load the filter") : try_walls(e);
+	if (r < 0)
+		return err_set(e, -r, "egress: load the filter");
+
+	cleanup_fd int local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	/* it is in force, or nothing is accepted */
+	return local < 0 && errno == EPERM
+		       ? 0
+		       : err_say(e, EPERM, "egress: the filter is not in force");
 }

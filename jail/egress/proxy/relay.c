@@ -172,6 +172,11 @@ void relay_tunnel(struct connection *c, const struct head *h)
 		return;
 	up.have = h->have - h->length;
 	memcpy(up.bytes, h->bytes + h->length, up.have);
-	if (check_hello(c, h) == 0)
-		relay(c);
+	if (check_hello(c, h) < 0)
+		return;
+	relay(c);
+	/* what the host still says when a client has what it wants resets the client */
+	if (c->row->end == EGRESS_CUT &&
+	    poll(&(struct pollfd){ .fd = c->client }, 1, 0) > 0)
+		c->row->end = EGRESS_DONE;
 }
