@@ -14,6 +14,7 @@
 #include "jail/base/json.h"
 #include "jail/out/copy.h"
 
+#define COPY_FOLDER "out" /* below /work */
 /* a file's name until it is whole; what the jail has of this name is left out */
 #define PARTIAL ".stepjail.part"
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL)
@@ -53,21 +54,20 @@ struct place {
 	unsigned int depth;
 };
 
-static bool is_seen(const char *name)
+bool copy_takes(const char *name)
 {
-	for (size_t left = strlen(name); left;) {
+	for (const char *at = name; *at;) {
 		uint32_t point = 0;
-		int n = json_decode((const unsigned char *)name, left, &point);
+		int n = json_decode((const unsigned char *)at, strlen(at), &point);
 
 		for (size_t i = 0; i < COUNT(unseen); i++)
 			if (point >= unseen[i][0] && point <= unseen[i][1])
 				return false;
 		if (n == 0)
 			return false;
-		name += n;
-		left -= (size_t)n;
+		at += n;
 	}
-	return true;
+	return strcmp(name, PARTIAL) != 0;
 }
 
 /* @name: of one part, so that no link is followed */
@@ -121,42 +121,45 @@ static enum copy_left copy_bytes(const struct place *at, int in, int out, uint64
 	}
 }
 
-/* the name, if nobody has it. NFS and others know no such flag; a link replaces nothing,
- * either */
-static int give_name(int to, const char *name)
+int copy_begin(int to)
 {
-	if (syscall(SYS_renameat2, to, PARTIAL, to, name, NO_REPLACE) == 0)
-		return 0;
-	if (errno != EINVAL || linkat(to, PARTIAL, to, name, 0) < 0)
-		return errno;
+	return open_in(to, PARTIAL, NEW_FILE);
+}
+
+/* NFS and others know no such flag; a link replaces nothing, either */
+int copy_end(int to, int out, const char *name)
+{
+	/* some file systems tell only now that there was no room */
+	int errnum = close(out) < 0 ? errno : 0;
+
+	if (name && !errnum) {
+		if (syscall(SYS_renameat2, to, PARTIAL, to, name, NO_REPLACE) == 0)
+			return 0;
+		if (errno != EINVAL || linkat(to, PARTIAL, to, name, 0) < 0)
+			errnum = errno;
+	}
 	(void)unlinkat(to, PARTIAL, 0);
-	return 0;
+	return errnum;
 }
 
 static int copy_file(const struct place *at, const char *name)
 {
 	cleanup_fd int in = open_in(at->from, name, O_RDONLY | O_NONBLOCK);
-	int out = in < 0 ? in : open_in(at->to, PARTIAL, NEW_FILE);
+	int out = in < 0 ? in : copy_begin(at->to);
 	enum copy_left why;
 	uint64_t bytes = 0;
-	int errnum = 0;
+	int errnum = 0, late;
 
 	if (out < 0)
 		return in < 0 ? leave_out(at, COPY_CLOSED, 0)
 			      : leave_out(at, COPY_UNWRITTEN, -out);
 	why = copy_bytes(at, in, out, &bytes, &errnum);
-	/* some file systems tell only now that there was no room */
-	if (close(out) < 0 && !errnum)
-		errnum = errno;
-	if (why == COPY_LEFT_COUNT && !errnum)
-		errnum = give_name(at->to, name);
-	if (why == COPY_LEFT_COUNT && !errnum) {
-		at->done->files++;
-		at->done->bytes += bytes;
-		return 0;
-	}
-	(void)unlinkat(at->to, PARTIAL, 0);
-	return leave_out(at, errnum ? COPY_UNWRITTEN : why, errnum);
+	late = copy_end(at->to, out, why == COPY_LEFT_COUNT ? name : NULL);
+	if (why != COPY_LEFT_COUNT || late)
+		return leave_out(at, late ? COPY_UNWRITTEN : why, errnum ? errnum : late);
+	at->done->files++;
+	at->done->bytes += bytes;
+	return 0;
 }
 
 static enum copy_left wrong_entry(const struct place *at, const char *name,
@@ -166,7 +169,7 @@ static enum copy_left wrong_entry(const struct place *at, const char *name,
 
 	if (done->files + done->folders == COPY_COUNT_MAX)
 		return COPY_LIMIT;
-	if (!is_seen(name) || strcmp(name, PARTIAL) == 0)
+	if (!copy_takes(name))
 		return COPY_NAME;
 	if (name[0] == '.' && !at->c->hidden)
 		return COPY_HIDDEN;
@@ -220,12 +223,9 @@ static int walk(const struct place *at, DIR *list)
 
 int copy_try(int to)
 {
-	int fd = open_in(to, PARTIAL, NEW_FILE);
+	int fd = copy_begin(to);
 
-	if (fd < 0)
-		return fd;
-	(void)close(fd);
-	return unlinkat(to, PARTIAL, 0) < 0 ? -errno : 0;
+	return fd < 0 ? fd : -copy_end(to, fd, NULL);
 }
 
 void copy_run(const struct copy *c, struct copied *done)

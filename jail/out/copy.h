@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COPY_FOLDER "out" /* below /work */
 #define COPY_DEPTH_MAX 16u
 #define COPY_COUNT_MAX 10000u /* files and folders */
 
@@ -57,6 +56,19 @@ struct copied {
  * Return: 0, or -errno
  */
 int copy_try(int to);
+
+/** copy_takes() - Is this a name that is copied, be it hidden or not? */
+bool copy_takes(const char *name);
+
+/** copy_begin() - Open a new file of the caller's folder @to; an fd, or -errno */
+int copy_begin(int to);
+
+/**
+ * copy_end() - Close it, and give it its name if nobody has that; NULL: remove it
+ *
+ * Return: 0, or errno: it is not there then, either
+ */
+int copy_end(int to, int out, const char *name);
 
 /** copy_run() - Copy what there is; @done is zeroed before, and filled as far as it
  * went */

@@ -311,7 +311,6 @@ const struct stage stages[] = {
 };
 
 const size_t stage_count = COUNT(stages);
-const uint32_t stage_exec = COUNT(stages) - 1;
 
 static void report_failure(const struct child *c, size_t stage, const struct err *e)
 {

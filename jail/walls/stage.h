@@ -54,10 +54,8 @@ struct stage {
 };
 
 extern const struct stage stages[];
+/* the last row is exec, which the launcher must recognise in a WIRE_FAIL frame */
 extern const size_t stage_count;
-
-/* what the launcher must recognise in a WIRE_FAIL frame */
-extern const uint32_t stage_exec;
 
 /**
  * stage_run() - Walk the table as the clone's child

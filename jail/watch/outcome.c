@@ -50,7 +50,7 @@ static void judge_fail(const struct outcome *o, struct judgement *j)
 	(void)err_say(&j->error, o->fail.errnum ? err_told(o->fail.errnum) : EPROTO,
 		      "%.*s", (int)sizeof(o->fail.text) - 1,
 		      o->fail.text[0] ? o->fail.text : "the jail failed: reason unknown");
-	if (o->fail.stage != stage_exec || !o->started)
+	if (o->fail.stage != stage_count - 1 || !o->started)
 		return;
 	/* only the exec of the program failed: all walls were up */
 	j->status = o->fail.errnum == ENOENT || o->fail.errnum == ENOTDIR

@@ -254,8 +254,8 @@ START_TEST(failures_have_their_status)
 	struct outcome o = {
 		.have_fail = true,
 		.started = failures[_i].started,
-		.fail = { failures[_i].exec ? stage_exec : 0, failures[_i].errnum,
-			  "x: y" },
+		.fail = { failures[_i].exec ? (uint32_t)stage_count - 1 : 0,
+			  failures[_i].errnum, "x: y" },
 		/* what else came is not looked at */
 		.have_exit = true,
 		.killed = VERDICT_WALL_TIMEOUT,

@@ -31,6 +31,7 @@
 
 #include "init/count.h"
 #include "jail/vm/guest/boot.h"
+#include "jail/vm/guest/files.h"
 #include "jail/vm/guest/mux.h"
 
 #define REQUEST_MAX (1u << 20)
@@ -39,6 +40,7 @@
 #define PORT "/dev/vport0p1"
 #define POLICY "/run/policy"
 #define CGROUP "/sys/fs/cgroup/guest"
+#define OUT "/the folder of --out" /* as plan.py has it, without the slash */
 
 struct request {
 	const char *command; /* run or serve */
@@ -46,6 +48,7 @@ struct request {
 	gid_t gid;
 	char *word[WORDS_MAX + 8]; /* of the command line, NULL at the end */
 	size_t words;
+	char out[48]; /* of --out: how its folder is mounted */
 };
 
 static pid_t child;
@@ -164,6 +167,8 @@ static void take_pair(struct request *q, const char *key, char *value)
 		q->uid = (uid_t)strtoul(value, NULL, 10);
 	else if (strcmp(key, "gid") == 0)
 		q->gid = (gid_t)strtoul(value, NULL, 10);
+	else if (strcmp(key, "out") == 0)
+		(void)snprintf(q->out, sizeof(q->out), "mode=700,size=%s", value);
 	else if (strcmp(key, "word") == 0 && q->words < WORDS_MAX)
 		q->word[q->words++] = value;
 	else
@@ -257,7 +262,20 @@ static int reap(void)
 	return found;
 }
 
-static void serve(struct mux *m, int signals)
+/* The command has ended, and what it has left in OUT goes out: its writer is a process of
+ * its own. */
+static void send_files(int *to)
+{
+	if (*to < 0)
+		return;
+	if (fork() == 0)
+		_exit(files_send(OUT, *to) < 0);
+	(void)close(*to);
+	*to = -1;
+}
+
+/* @files: the writer's end of that stream, or -1 */
+static void serve(struct mux *m, int signals, int files)
 {
 	int status = -1, r = 0;
 
@@ -270,6 +288,8 @@ static void serve(struct mux *m, int signals)
 			int now = reap();
 
 			status = now < 0 ? status : now;
+			if (now >= 0)
+				send_files(&files);
 		}
 	}
 	if (r == 0) {
@@ -288,7 +308,7 @@ int main(void)
 	static struct mux m;
 	uint32_t length;
 	sigset_t wanted;
-	int fds[4], port;
+	int fds[4], files[2] = { -1, -1 }, port;
 	static const char *const before[] = { "stepjail", NULL, "--policy", POLICY,
 					      "--report", "3",  "--" };
 
@@ -318,6 +338,12 @@ int main(void)
 	if (strcmp(q.command, "run") != 0)
 		q.word[4] = NULL;
 	make_cgroup(&q);
+	if (q.out[0]) {
+		boot_mount("tmpfs", "tmpfs", OUT, MS_NOSUID | MS_NODEV | MS_NOEXEC,
+			   q.out);
+		if (chown(OUT, q.uid, q.gid) < 0 || pipe2(files, O_CLOEXEC) < 0)
+			boot_fail("make", OUT);
+	}
 	(void)sigemptyset(&wanted);
 	(void)sigaddset(&wanted, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &wanted, NULL);
@@ -325,13 +351,14 @@ int main(void)
 	(void)fcntl(port, F_SETFL, O_NONBLOCK);
 	mux_init(&m, port, on_control);
 	open_streams(&q, &m, fds);
+	m.pipe[MUX_FILES].in = files[0];
 	child = fork();
 	if (child == 0)
 		become(&q, fds);
 	for (int i = 0; i < 4; i++)
 		if (fds[i] >= 0)
 			(void)close(fds[i]);
-	serve(&m, signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+	serve(&m, signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK), files[1]);
 	(void)reboot(RB_AUTOBOOT);
 	return 0;
 }

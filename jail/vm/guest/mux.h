@@ -20,7 +20,15 @@
 #define MUX_FRAME_MAX 16384u
 #define MUX_CONTROL_MAX 256u
 
-enum mux_stream { MUX_CONTROL, MUX_IN, MUX_OUT, MUX_ERR, MUX_REPORT, MUX_STREAMS };
+enum mux_stream {
+	MUX_CONTROL,
+	MUX_IN,
+	MUX_OUT,
+	MUX_ERR,
+	MUX_REPORT,
+	MUX_FILES,
+	MUX_STREAMS
+};
 enum mux_kind {
 	MUX_DATA = 1, /* bytes of the stream; of MUX_CONTROL: one message */
 	MUX_END,      /* there will be no more of them */

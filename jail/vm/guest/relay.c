@@ -3,13 +3,14 @@
  * relay.c - stepjail-vm-relay: the host's end of a guest's streams, without rights
  *
  * usage: stepjail-vm-relay tsc: print the kilohertz of the time stamp counter
- *	  stepjail-vm-relay run|serve booted|cloned BOOT_MS RUN_MS, started by
+ *	  stepjail-vm-relay run|serve|run-out booted|cloned BOOT_MS RUN_MS, started by
  *	stepjail-vm with
  *	0, 1, 2	the caller's own; of serve, 0 is its client's socket
  *	3	QEMU's end of the virtio-serial port
  *	4	what QEMU and the guest's kernel print
  *	5	the request, to its end
  *	6	gets the report of run
+ *	8	gets the files of --out, if there is one
  *	7	a socket to stepjail-vm: bytes that come are signals for the command, its
  *		end is the end. One byte goes there when the guest has its request, one
  *		when the command has ended
@@ -47,7 +48,7 @@
 /* a QEMU that is somebody else's keeps its console open */
 #define LAST_WORDS_MS 2000
 
-enum { FD_LINK = 3, FD_CONSOLE, FD_REQUEST, FD_REPORT, FD_MAIN };
+enum { FD_LINK = 3, FD_CONSOLE, FD_REQUEST, FD_REPORT, FD_MAIN, FD_FILES };
 
 static int status = -1;
 static bool ready, taken;
@@ -241,7 +242,7 @@ int main(int argc, char **argv)
 {
 	static struct mux m;
 	struct pollfd other[] = { { FD_CONSOLE, POLLIN, 0 }, { FD_MAIN, POLLIN, 0 } };
-	bool run = argc == 5 && strcmp(argv[1], "run") == 0;
+	bool run = argc == 5 && strncmp(argv[1], "run", 3) == 0;
 	int64_t until_ms;
 
 	if (argc == 2 && strcmp(argv[1], "tsc") == 0)
@@ -269,6 +270,7 @@ int main(int argc, char **argv)
 	m.pipe[MUX_OUT].half = !run;
 	m.pipe[MUX_ERR].out = STDERR_FILENO;
 	m.pipe[MUX_REPORT].out = run ? FD_REPORT : -1;
+	m.pipe[MUX_FILES].out = strcmp(argv[1], "run-out") == 0 ? FD_FILES : -1;
 	while (!taken)
 		turn(&m, other, until_ms);
 	(void)!write(FD_MAIN, "r", 1);

@@ -15,10 +15,9 @@ import signal
 import sys
 
 from . import Failed, image, report, template
-from .guest import Guest, heard, make_template
+from .guest import STATUS_FAILED, Guest, heard, make_template
 from .plan import Plan, size
 
-STATUS_FAILED = 125
 MEMORY = "768M"  # as --vm-memory has it
 HELP = """usage: stepjail vm build [SIZE]
 Make the image that guests of --wall vm are booted with: Debian's cloud kernel,

@@ -5,22 +5,26 @@
              may have rights, and reads nothing of a guest's
     QEMU     `stepjail run` of the tree qemu/: three sockets and read-only files
     relay    stepjail-vm-relay, without rights: the guest's streams to the caller's
+    receiver stepjail-vm-receive, for --out: without rights, but to that folder
     keeper   waits for the end of main, whoever kills it, and ends QEMU and its files
 """
 import contextlib
+import errno
 import fcntl
 import os
 import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import sys
 import tempfile
 import time
 
 from . import Failed, image, memory_file, template
 from .image import make_erofs, program_path
-from .plan import FILE
+from .plan import FILE, size
 
 # what QEMU may have beside the guest: translated code, its heap, and 8 MiB of stack for each of its
 # threads, which RLIMIT_DATA counts where no cgroup does
@@ -28,6 +32,8 @@ QEMU_OWN = 512 << 20
 MACHINE = "microvm"
 BOOT_MS = 60000
 ENDING_S = 15
+RECEIVED_S = 60
+STATUS_NOT_OUT, STATUS_FAILED = 123, 125  # as stepjail run has them
 KERNEL_WORDS = ("console=ttyS0 quiet loglevel=4 reboot=t panic=-1 mitigations=off cryptomgr.notests "
                 "no_timer_check tsc=reliable rdinit=/init tsc_early_khz=")
 # by QEMU's own code the guest has the loopback of QEMU's jail, on which there is the proxy's port
@@ -40,7 +46,7 @@ def request(plan, policy, disks, words):
     """Pairs for the guest's PID 1: see init.c. Random bytes first, so that all else has them."""
     pairs = [("random", os.urandom(64).hex()), ("clock", time.time_ns()), ("machine", os.urandom(16).hex()),
              ("uid", os.getuid()), ("gid", os.getgid()), *(("disk", disk) for disk in disks),
-             *([("network", "")] if plan.has_network else []),
+             *([("network", "")] if plan.has_network else []), *([("out", plan.out_bytes)] if plan.has_out else []),
              ("policy", policy), ("command", plan.command), *(("word", word) for word in words)]
     return b"".join(os.fsencode(f"{key}\0{value}\0") for key, value in pairs)
 
@@ -150,6 +156,44 @@ def make_template(home, place, memory):
             "sha256": {name: image.digest(f"{place}/{name}") for name in template.FILES}}
 
 
+class Receiver:
+    """The process that takes the files of --out. What it says is numbers, in structs of one size: copy.h."""
+    SAYS = struct.Struct("=iII8I4xQ")
+    WHY = {errno.EPROTO: "it sent what breaks the rules of --out", errno.EPIPE: "it sent no end",
+           errno.EOWNERDEAD: "the process that takes them was killed"}
+
+    def __init__(self, home, one):
+        reader, self.writer = os.pipe()
+        self.process = subprocess.Popen(
+            [f"{home}/stepjail-vm-receive", one["out"], str(size(one["out-limit"])), one["out-hidden"]],
+            stdin=reader, stdout=subprocess.PIPE, env={}, start_new_session=True)
+        os.close(reader)
+        self.told = None
+        if self.hear() is None:  # it has said why
+            self.process.kill()
+            raise SystemExit(STATUS_FAILED)
+
+    def hear(self):
+        said = b""
+        while len(said) < self.SAYS.size:
+            if not select.select([self.process.stdout], [], [], RECEIVED_S)[0]:
+                break
+            more = os.read(self.process.stdout.fileno(), self.SAYS.size - len(said))
+            if not more:
+                break
+            said += more
+        return self.SAYS.unpack(said) if len(said) == self.SAYS.size else None
+
+    def take(self, status):
+        """All has come out of the guest; Return: the run's status, which was that of its command."""
+        number, files, folders, *_, written = self.hear() or (errno.EOWNERDEAD, *[0] * 11)
+        why = self.WHY.get(number, os.strerror(number)) if number else None
+        self.told = {"files": files, "folders": folders, "bytes": written, "error": why}
+        if why:
+            print(f"stepjail: --out: not all came out of the guest: {why}", file=sys.stderr)
+        return status or (STATUS_NOT_OUT if why else 0)
+
+
 def end(pidfd, gently):
     """Tell `stepjail run` to end its jail; it takes no more than a moment."""
     with contextlib.suppress(ProcessLookupError):
@@ -177,6 +221,7 @@ class Guest:
         self.qemu_report = os.memfd_create("report")
         self.report = os.memfd_create("report")
         self.template = None  # whose clone it is
+        self.receiver = None
         self.began = self.ended = False  # the guest was ready; its command has ended, and all of it was passed on
 
     def choose(self, place, given):
@@ -217,14 +262,15 @@ class Guest:
         """The process that reads what the guest says: (it, the socket between it and main)."""
         mine, its = socket.socketpair()
         wanted = memory_file("request", text)
-        fds = [port.fileno(), console.fileno(), wanted, self.report, its.fileno()]
+        fds = [port.fileno(), console.fileno(), wanted, self.report, its.fileno(),
+               *([self.receiver.writer] if self.receiver else [])]
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 16) for fd in fds]  # clear of 3 to 7
 
         def place_fds():
             for number, fd in enumerate(high):
                 os.dup2(fd, 3 + number, inheritable=True)
 
-        relay = subprocess.Popen([f"{self.home}/stepjail-vm-relay", self.plan.command,
+        relay = subprocess.Popen([f"{self.home}/stepjail-vm-relay", self.plan.command + ("-out" if self.receiver else ""),
                                   "cloned" if self.template else "booted", str(BOOT_MS), str(self.plan.run_ms())],
                                  preexec_fn=place_fds, close_fds=False, start_new_session=True, cwd="/")
         for fd in (*high, wanted):
@@ -267,6 +313,8 @@ class Guest:
             self.template = self.choose(place, given)
             files, disks = make_disks(self.plan, given, place, self.work, self.template)
             os.chmod(self.work, 0o711)
+            if self.plan.has_out:
+                self.receiver = Receiver(self.home, self.plan.one)
             asked = gather_signals()  # from here on there is more to end than this process
         except BaseException:
             shutil.rmtree(self.work, ignore_errors=True)
@@ -279,8 +327,17 @@ class Guest:
             if self.template:
                 template.wake(monitor, place, self.template)
             relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
+            if self.receiver:
+                os.close(self.receiver.writer)
             status = self.wait(relay, told, asked)
+            if self.receiver and self.ended:
+                if status == STATUS_NOT_OUT:
+                    print(f"stepjail: --out: the guest has room for {self.plan.out_bytes >> 20}M of files beside --memory: "
+                          "raise --vm-memory, or lower --memory", file=sys.stderr)
+                status = self.receiver.take(status)
         finally:
+            if self.receiver:
+                self.receiver.process.kill()
             if pidfd and not end(pidfd, True):
                 end(pidfd, False)
             if kept:

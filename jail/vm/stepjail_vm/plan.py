@@ -13,8 +13,7 @@ from . import Failed
 HOST_ONLY = {"wall", "vm-memory", "report", "allow-missing", "total-memory", "total-pids", "total-cpus",
              "secret-header"}
 REFUSED = {
-    "bind-rw": "the host's files are given to a guest to be read: use --bind, and print results",
-    "out": "no files come out of a guest yet: print results",
+    "bind-rw": "the host's files are given to a guest to be read: use --bind, and --out",
     "hold": "the program waits for nobody",
     "io-max": "the guest's disks are images of its own",
     "cpuset": "a guest has one CPU",
@@ -23,6 +22,8 @@ UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # a jail's processes are not all that a guest has in its memory
 GUEST_OWN = 96 << 20
 DISKS_MAX = 20
+# a folder of the guest, below its root: stepjail there says where its files are, in words that fit here
+OUT = "the folder of --out"
 # a file alone is in an image of its own, by this name
 FILE = "file"
 
@@ -64,6 +65,15 @@ class Plan:
         """The name of a shipped tree, or None for a folder."""
         return None if "/" in self.one["rootfs"] else self.one["rootfs"]
 
+    @property
+    def has_out(self):
+        return "out" in self.one
+
+    @property
+    def out_bytes(self):
+        """What of the guest's memory is left for the files of --out: beside them are those of /work."""
+        return max(1 << 20, self.memory - size(self.one["memory"]) - GUEST_OWN)
+
     def run_ms(self):
         """How long a run may take in all, 0 for any time. The guest's own watch ends it before."""
         limit = milliseconds(self.one["wall-time"])
@@ -78,6 +88,8 @@ class Plan:
                 given.append(os.path.abspath(source))
                 place = f"/given/{len(given) - 1}" + (f"/{FILE}" if os.path.isfile(source) else "")
                 value = f"{place}:{to}" if to else place
+            if name == "out":
+                value = OUT
             if name not in HOST_ONLY:
                 lines.append(f"{name} {value}\n")
         if len(given) + 1 > DISKS_MAX:

@@ -74,7 +74,7 @@ def wall(info, guest, qemu):
     qemu = qemu or {}
     return {"qemu": info["qemu"], "machine": MACHINE, "acceleration": "tcg", "kernel": info["kernel"],
             "image": info["sha256"], "memory_bytes": guest.plan.memory, "started": guest.began,
-            "cloned": guest.template is not None,
+            "out": guest.receiver and guest.receiver.told, "cloned": guest.template is not None,
             "template": guest.template and guest.template["sha256"],
             "jail": {name: qemu.get(name) for name in ("verdict", "violations", "memory_peak_bytes",
                                                        "egress", "not_enforced", "posture") if name in qemu}}
