@@ -45,7 +45,8 @@ static bool is_nothing(const cJSON *value)
 	       !(cJSON_IsString(value) && value->valuestring[0]);
 }
 
-/* strings of a list, paths of a list of objects, or names of an object's members */
+/* strings of a list, paths of a list of objects that ask for more than a limit of 0, or
+ * names of an object's members */
 static int take_only(const cJSON *value, const struct member *m, struct err *e)
 {
 	const cJSON *item;
@@ -55,9 +56,11 @@ static int take_only(const cJSON *value, const struct member *m, struct err *e)
 		const char *name = item->string           ? item->string
 				   : cJSON_IsString(item) ? item->valuestring
 							  : bundle_text(item, "path");
+		const cJSON *limit = cJSON_GetObjectItemCaseSensitive(item, "limit");
 
-		if (!bundle_is_listed(name, m->list))
-			return err_say(e, EPERM, "%s is refused: %s", name, m->why);
+		if ((!limit || !is_nothing(limit)) && !bundle_is_listed(name, m->list))
+			return err_say(e, EPERM, "%s is refused: %s",
+				       name[0] ? name : "it", m->why);
 	}
 	return 0;
 }

@@ -47,6 +47,17 @@ static int take_args(struct bundle *b, const cJSON *value, struct err *e)
 
 static int take_env(struct bundle *b, const cJSON *value, struct err *e)
 {
+	static const char name[] = "HOSTNAME=";
+	const cJSON *word;
+
+	/* engines tell a pod's by this alone, as its namespace has it */
+	cJSON_ArrayForEach(word, value)
+	{
+		if (!bundle_text(b->config, "hostname")[0] && cJSON_IsString(word) &&
+		    strncmp(word->valuestring, name, strlen(name)) == 0)
+			words_put(&b->options, "hostname", "%s",
+				  word->valuestring + strlen(name));
+	}
 	return take_words(value, &b->options, "--env=", e);
 }
 
@@ -74,6 +85,7 @@ static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full
 				       "/dev/random", "/dev/urandom", "/dev/tty",
 				       NULL };
 static const char *const kernel_folders[] = { "/proc/", "/sys/", NULL };
+static const char *const none[] = { NULL };
 /* Podman's default, to ping: a jail's filter refuses such sockets */
 static const char *const sysctls[] = { "net.ipv4.ping_group_range", NULL };
 
@@ -115,6 +127,23 @@ static int take_namespaces(struct bundle *b, const cJSON *value, struct err *e)
 	return 0;
 }
 
+/* of cgroup v2, what Kubernetes says of each container */
+static int take_unified(struct bundle *b, const cJSON *value, struct err *e)
+{
+	const cJSON *row;
+
+	cJSON_ArrayForEach(row, value)
+	{
+		if (strcmp(row->string, "memory.oom.group") != 0 || !cJSON_IsString(row))
+			return err_say(e, EPERM,
+				       "%s is refused: say memory, cpu and pids",
+				       row->string);
+		words_put(&b->options, "oom-group", "%s",
+			  strcmp(row->valuestring, "0") == 0 ? "no" : "yes");
+	}
+	return 0;
+}
+
 static int take_seccomp(struct bundle *b, const cJSON *value, struct err *e)
 {
 	static const char *const weaker[] = { "SCMP_ACT_ALLOW", "SCMP_ACT_LOG", NULL };
@@ -148,7 +177,7 @@ const struct member members[] = {
 	TAKEN("process.terminal", take_terminal, "a terminal of its own, by --console-socket"),
 	IGNORED("process.consoleSize", "the engine sets it by the terminal"),
 	TAKEN("process.args", take_args, "the program"),
-	TAKEN("process.env", take_env, "--env"),
+	TAKEN("process.env", take_env, "--env; HOSTNAME is --hostname, too, where hostname is missing: in a pod"),
 	OPTION("process.cwd", "--chdir"),
 	REFUSED("process.commandLine", "this is Linux: use process.args"),
 	IGNORED("process.user", "the program is uid and gid 1000 of the jail, and an id of its own on the host"),
@@ -182,7 +211,9 @@ const struct member members[] = {
 	REFUSED("linux.resources.cpu.idle linux.resources.cpu.realtimeRuntime linux.resources.cpu.realtimePeriod", "use shares"),
 	TAKEN("linux.resources.pids.limit", bundle_limits, "--pids; without it the default of stepjail holds"),
 	REFUSED("linux.resources.blockIO", "write io-max into /etc/stepjail/defaults"),
-	REFUSED("linux.resources.hugepageLimits linux.resources.rdma linux.resources.unified", "say memory, cpu and pids"),
+	TAKEN("linux.resources.unified", take_unified, "memory.oom.group is --oom-group; others are refused"),
+	ONLY("linux.resources.hugepageLimits", none, "a jail can map no huge page: leave it out, or say 0"),
+	REFUSED("linux.resources.rdma", "a jail has no such device"),
 };
 /* clang-format on */
 const size_t member_count = COUNT(members);

@@ -62,6 +62,11 @@ REFUSED = (
     ({"linux": {"resources": {"memory": {"limit": "1G"}}}}, "linux.resources.memory.limit"),
     ({"linux": {"resources": {"memory": {"disableOOMKiller": True}}}}, "disableOOMKiller"),
     ({"linux": {"resources": {"unified": {"memory.max": "1"}}}}, "unified"),
+    ({"linux": {"resources": {"unified": {"memory.oom.group": 1}}}}, "memory.oom.group"),
+    ({"linux": {"resources": {"hugepageLimits": [{"pageSize": "2MB", "limit": 0}, {"pageSize": "1GB", "limit": 5}]}}},
+     "linux.resources.hugepageLimits: it is refused: a jail can map no huge page"),
+    ({"linux": {"resources": {"hugepageLimits": [{"pageSize": "2MB"}]}}}, "hugepageLimits"),
+    ({"linux": {"resources": {"rdma": {"mlx5": {"hcaHandles": 1}}}}}, "linux.resources.rdma"),
     ({"mounts": [{"destination": "/a", "type": "ext4", "source": "/dev/sda"}]}, "ext4"),
     ({"mounts": [{"destination": "/a", "type": "tmpfs"}]}, "tmpfs"),
     ({"mounts": [{"destination": "/dev/kvm", "type": "bind", "source": "/etc/hostname",
@@ -169,10 +174,15 @@ class OciConfig(OciScene):
         told = self.done("explain", "--bundle", bundle)
         for line in ("process.oomScoreAdj: ", "other: not of the specification", "--net=loopback"):
             self.assertIn(line, told)
-        bundle = self.bundle("pod", "1", {"linux": {"namespaces": listed(POD)}})
-        told = self.done("explain", "--bundle", bundle)
-        self.assertIn("--net=/run/netns/pod", told)
+        bundle = self.bundle("pod", "1", {
+            "process": {"env": ["A=b", "HOSTNAME=pod-1"]}, "linux": {"namespaces": listed(POD), "resources": {
+                "unified": {"memory.oom.group": "1"}, "hugepageLimits": [{"pageSize": "2MB", "limit": 0}]}}})
+        told = self.done("explain", "--bundle", bundle).split("\n")
+        for line in "--net=/run/netns/pod", "--hostname=pod-1", "--env=HOSTNAME=pod-1", "--oom-group=yes":
+            self.assertIn(line, told)
         self.assertNotIn("--net=loopback", told)
+        bundle = self.bundle("named", "1", {"hostname": "own", "process": {"env": ["HOSTNAME=other"]}})
+        self.assertIn("--hostname=own\n", self.done("explain", "--bundle", bundle))
         self.assertIn("create", self.done("help"))
 
 

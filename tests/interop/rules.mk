@@ -4,10 +4,11 @@ $(B)/packages.interop: tests/interop/rules.mk ; $(call install_packages,chromium
 interop: all data $(B)/packages.test $(B)/packages.interop ## model servers, MCP clients and a browser that others made
 	tests/interop/run
 # Under engines that others wrote. They take 200 MB, so they are no part of TEST_PACKAGES.
-$(B)/packages.oci: tests/interop/rules.mk ; $(call install_packages,containerd podman conmon bsdutils crun runc golang-go git debootstrap)
+$(B)/packages.oci: tests/interop/rules.mk ; $(call install_packages,containerd podman conmon bsdutils crun runc golang-go git debootstrap python3-grpcio containernetworking-plugins)
 interop-oci: all $(B)/packages.oci ## stepjail-oci under containerd and Podman, and the validation suite
 	/usr/bin/python3 tests/interop/test_oci_engines.py
 	/usr/bin/python3 tests/interop/test_oci_networks.py
+	/usr/bin/python3 tests/interop/test_oci_cri.py
 	/usr/bin/python3 tests/interop/test_oci_images.py
 	/usr/bin/python3 tests/interop/test_oci_validation.py
 interop-oci-vm: deb $(B)/packages.test ## out of memory under containerd and Podman, in a guest with cgroup v2

@@ -45,7 +45,8 @@ def make_runtime():
 
 def containers():
     """Watchers, keepers and programs of containers of these tests, by where their reports go."""
-    found, marks = [], (b"--report=/run/stepjail-oci/", b"--report=/run/containerd/runc/stepjail-test/")
+    found, marks = [], (b"--report=/run/stepjail-oci/", b"--report=/run/containerd/runc/stepjail-test/",
+                        f"--rootfs={WORK}/cri/".encode())
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as words, \
@@ -60,7 +61,7 @@ def containers():
 
 def folders():
     """Of containers of these tests, which the engine had to have deleted."""
-    for root in ("/run/stepjail-oci", "/run/containerd/runc/stepjail-test"):
+    for root in ("/run/stepjail-oci", "/run/containerd/runc/stepjail-test", "/run/containerd/runc/k8s.io"):
         for path in glob.glob(f"{root}/*/state.json"):
             try:
                 with open(path, encoding="utf-8", errors="replace") as state:
