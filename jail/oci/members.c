@@ -86,8 +86,10 @@ static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full
 				       NULL };
 static const char *const kernel_folders[] = { "/proc/", "/sys/", NULL };
 static const char *const none[] = { NULL };
-/* Podman's default, to ping: a jail's filter refuses such sockets */
-static const char *const sysctls[] = { "net.ipv4.ping_group_range", NULL };
+/* Podman's default and those of containerd 2, to ping and to listen at low ports: a jail
+ * does neither */
+static const char *const sysctls[] = { "net.ipv4.ping_group_range",
+				       "net.ipv4.ip_unprivileged_port_start", NULL };
 
 /* those that a jail has whether they are listed or not, and those that must be listed */
 static int take_namespaces(struct bundle *b, const cJSON *value, struct err *e)
@@ -192,7 +194,7 @@ const struct member members[] = {
 	ONLY("linux.devices", devices, "a jail has null, zero, full, random, urandom and tty, and no other device"),
 	REFUSED("linux.netDevices linux.resources.network", "a jail has no network device but lo"),
 	IGNORED("linux.cgroupsPath", "a jail's leaf lies where stepjail makes all of them, see stepjail check"),
-	ONLY("linux.sysctl", sysctls, "a jail has the kernel's own values; Podman's default, net.ipv4.ping_group_range, is ignored"),
+	ONLY("linux.sysctl", sysctls, "a jail has the kernel's own values; what Podman and containerd set by default, net.ipv4.ping_group_range and net.ipv4.ip_unprivileged_port_start, is ignored"),
 	TAKEN("linux.seccomp", take_seccomp, "ignored, as a jail's own list is shorter; a profile that allows by default, or has a listener, is refused"),
 	IGNORED("linux.rootfsPropagation", "a jail's mounts are private"),
 	ONLY("linux.maskedPaths linux.readonlyPaths", kernel_folders, "a jail masks nothing of a root tree or bind: leave such a file out, or mount it with ro; of /proc it has process folders only, read-only, and no /sys"),

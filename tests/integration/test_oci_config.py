@@ -175,7 +175,8 @@ class OciConfig(OciScene):
         for line in ("process.oomScoreAdj: ", "other: not of the specification", "--net=loopback"):
             self.assertIn(line, told)
         bundle = self.bundle("pod", "1", {
-            "process": {"env": ["A=b", "HOSTNAME=pod-1"]}, "linux": {"namespaces": listed(POD), "resources": {
+            "process": {"env": ["A=b", "HOSTNAME=pod-1"]}, "linux": {"namespaces": listed(POD), "sysctl": {
+                "net.ipv4.ip_unprivileged_port_start": "0"}, "resources": {
                 "unified": {"memory.oom.group": "1"}, "hugepageLimits": [{"pageSize": "2MB", "limit": 0}]}}})
         told = self.done("explain", "--bundle", bundle).split("\n")
         for line in "--net=/run/netns/pod", "--hostname=pod-1", "--env=HOSTNAME=pod-1", "--oom-group=yes":

@@ -70,8 +70,10 @@ class OfPodman(Podmans, Scene, unittest.TestCase):
                       "while True: s.accept()[0].sendall(b'pod')")
             self.done("run", "-d", "--pod", "pod", "--name", "one", "core", "/bin/python3", "-c", listen)
             self.logged("one")
-            ask = "import socket; print(socket.create_connection(('127.0.0.1', 8081), timeout=60).recv(10))"
-            self.assertEqual(self.done("run", "--rm", "--pod", "pod", "core", "/bin/python3", "-c", ask), "b'pod'\n")
+            ask = ("import socket; print(socket.gethostname(), "
+                   "socket.create_connection(('127.0.0.1', 8081), timeout=60).recv(10))")
+            self.assertEqual(self.done("run", "--rm", "--pod", "pod", "core", "/bin/python3", "-c", ask),
+                             "pod b'pod'\n")
         finally:
             wait_for(self, lambda: self.call("pod", "rm", "-f", "-t", "0", "pod").returncode == 0)
 

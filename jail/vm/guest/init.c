@@ -262,6 +262,16 @@ static int reap(void)
 	return found;
 }
 
+/* the folder of --out, and the pipe by which its files go */
+static void open_files(const struct request *q, int files[2])
+{
+	if (!q->out[0])
+		return;
+	boot_mount("tmpfs", "tmpfs", OUT, MS_NOSUID | MS_NODEV | MS_NOEXEC, q->out);
+	if (chown(OUT, q->uid, q->gid) < 0 || pipe2(files, O_CLOEXEC) < 0)
+		boot_fail("make", OUT);
+}
+
 /* The command has ended, and what it has left in OUT goes out: its writer is a process of
  * its own. */
 static void send_files(int *to)
@@ -338,12 +348,7 @@ int main(void)
 	if (strcmp(q.command, "run") != 0)
 		q.word[4] = NULL;
 	make_cgroup(&q);
-	if (q.out[0]) {
-		boot_mount("tmpfs", "tmpfs", OUT, MS_NOSUID | MS_NODEV | MS_NOEXEC,
-			   q.out);
-		if (chown(OUT, q.uid, q.gid) < 0 || pipe2(files, O_CLOEXEC) < 0)
-			boot_fail("make", OUT);
-	}
+	open_files(&q, files);
 	(void)sigemptyset(&wanted);
 	(void)sigaddset(&wanted, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &wanted, NULL);
