@@ -86,8 +86,15 @@ REPORT = {"stepjail": "str", "verdict": "str", **ENDED, "status": "int", "error"
           "cpu_user_ms": "int|null", "cpu_system_ms": "int|null", "cpu_throttled_ms": "int|null",
           "memory_peak_bytes": "int|null", "oom_kills": "int|null", "pids_peak": "int|null",
           "pids_refused": "int|null", "strays": "int|null", "full": (["str"], "null"),
-          "output": ANY, "out": (COPIED, "null"), "egress": (EGRESS, "null"), "not_enforced": ["str"], "shut": ["str"], "cgroup_limits": ANY,
-          "posture": ANY, "watcher": ANY, "host_uid": "int|null"}
+          "output": ANY, "out": (COPIED, "null"), "egress": (EGRESS, "null"), "not_enforced": ["str"],
+          "shut": ["str"], "cgroup_limits": ANY,
+          "posture": ANY, "watcher": ANY, "host_uid": "int|null",
+          # of --wall vm: what the host says of the guest
+          "vm?": {"qemu": "str", "machine": "str", "acceleration": "str", "kernel": "str", "image": ANY,
+                  "memory_bytes": "int", "started": "bool", "cloned": "bool", "template": ANY,
+                  "out": ({"files": "int", "folders": "int", "bytes": "int", "error": "str|null"}, "null"),
+                  "jail": {"verdict?": "str", "violations?": (REFUSED, "null"), "memory_peak_bytes?": "int|null",
+                           "egress?": (EGRESS, "null"), "not_enforced?": ["str"], "posture?": ANY}}}
 
 
 def plain(value, kind):

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import unittest
 
+import record_schema
 from serve_client import BUILD, Serve, descendants
 
 OPTIONS = ['--wall=vm', *(word for word in os.environ['STEPJAIL_RUN'].split() if 'allow-missing' in word)]
@@ -64,6 +65,7 @@ class Run(Scene):
                        'sys.stdout.write("x" * 300000)\nprint("said", file=sys.stderr)\nsys.exit(7)')
         done, report = self.report(script, 'word', stdin=bytes(300000))
         self.assertEqual((done.returncode, done.stderr), (7, b'said\n'))
+        self.assertEqual(record_schema.wrong(report, record_schema.REPORT), [])
         self.assertEqual(done.stdout, b'300000 word\n' + b'x' * 300000)
         self.assertEqual((report['verdict'], report['exit_code'], report['status']), ('exited', 7, 7))
         # the guest has whole limits, whatever the host has

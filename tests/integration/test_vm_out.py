@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import record_schema  # noqa: E402
 from serve_client import BUILD, descendants  # noqa: E402
 from test_vm import OPTIONS, PATIENCE, Scene, python  # noqa: E402
 
@@ -57,6 +58,7 @@ class Guest(Scene):
     def test_files(self):
         done, report = self.report(f'--out={self.out}', '--', '/bin/python3', '-c', PROGRAM)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(record_schema.wrong(report, record_schema.REPORT), [])
         self.assertEqual(tree(self.out), {'a': None, 'a/b': None, 'none': None, 'x.txt': b'hello', 'empty': b'',
                                           'a/b/big': bytes(range(256)) * 3000})
         told = {'files': 3, 'folders': 3, 'bytes': 768005, 'error': None}
