@@ -4,7 +4,7 @@
  * name and its bytes behind it
  *
  * The guest's PID 1 sends it (files.c) when its command has ended, and the host's end is
- * confined (jail/vm/receive.c).
+ * confined (jail/vm/receive/).
  */
 #pragma once
 
