@@ -138,8 +138,8 @@ int copy_end(int to, int out, const char *name)
 		if (errno != EINVAL || linkat(to, PARTIAL, to, name, 0) < 0)
 			errnum = errno;
 	}
-	(void)unlinkat(to, PARTIAL, 0);
-	return errnum;
+	/* what has its name already may keep the other as well */
+	return unlinkat(to, PARTIAL, 0) < 0 && !name && !errnum ? errno : errnum;
 }
 
 static int copy_file(const struct place *at, const char *name)

@@ -66,7 +66,7 @@ int copy_begin(int to);
 /**
  * copy_end() - Close it, and give it its name if nobody has that; NULL: remove it
  *
- * Return: 0, or errno: it is not there then, either
+ * Return: 0, or errno: it has no name then; of one to be removed, it may be there still
  */
 int copy_end(int to, int out, const char *name);
 
