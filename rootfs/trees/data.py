@@ -88,13 +88,14 @@ def reap():
         raise Bad("a module cannot be compiled: see above, and cut it")
 
 
-def append(source, own, target):
-    """A module's text with ours behind it."""
+def join(paths, target):
+    """Files, one behind the other."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with open(target, "wb") as out:
-        for path in source, own:
+        for path in paths:
             with open(path, "rb") as data:
                 out.write(data.read())
+    os.chmod(target, 0o444)
     return target
 
 
@@ -116,8 +117,8 @@ def modules(manifest_path, stage, dest):
         if path.startswith(PACKAGES + "/") and path.endswith(".py"):
             own = longer.pop(path, None)
             if own:
-                source = append(source, os.path.join(os.path.dirname(manifest_path), "../python", own),
-                                target + "c.source")
+                source = join([source, os.path.join(os.path.dirname(manifest_path), "../python", own)],
+                              target + "c.source")
             sources.append((source, target + "c", "/" + path))
         elif keep.match(path) or (path.startswith(PACKAGES + "/") and
                                   path.endswith(".so")):
@@ -132,16 +133,6 @@ def modules(manifest_path, stage, dest):
     for source, target, _ in sources:
         if source == target + ".source":
             os.remove(source)
-
-
-def join(stage, pattern, target):
-    parts = sorted(glob.glob(stage + pattern))
-    if not parts:
-        raise Bad(f"the manifest joins {pattern}, which is not there: mend it")
-    for at, path in enumerate(parts):
-        with open(path, "rb") as data:
-            parts[at] = data.read()
-    put_file(target, b"\n".join(parts))
 
 
 # --- the rest -----------------------------------------------------------------------
@@ -222,7 +213,10 @@ def rest(manifest_path, stage, lib, version, multiarch, dest):
         if name.split(".")[0] in {"_" + words[0] for words in only(rows, "restore")}:
             copy_file(os.path.join(dynload, name), os.path.join(dest, library, name))
     for pattern, path in only(rows, "join"):
-        join(stage, pattern, os.path.join(dest, path))
+        parts = sorted(glob.glob(stage + pattern))
+        if not parts:
+            raise Bad(f"the manifest joins {pattern}, which is not there: mend it")
+        join(parts, os.path.join(dest, path))
     link_closure(stage, dest, os.path.join(dest, "lib", multiarch))
     copyrights(stage, dest)
     for folder, _, _ in os.walk(dest):
