@@ -47,16 +47,18 @@ static int take_args(struct bundle *b, const cJSON *value, struct err *e)
 
 static int take_env(struct bundle *b, const cJSON *value, struct err *e)
 {
-	static const char name[] = "HOSTNAME=";
 	const cJSON *word;
 
-	/* engines tell a pod's by this alone, as its namespace has it */
+	/* Engines tell a pod's by this alone, as its namespace has it. But a program may
+	 * mean something else by it. */
 	cJSON_ArrayForEach(word, value)
 	{
-		if (!bundle_text(b->config, "hostname")[0] && cJSON_IsString(word) &&
-		    strncmp(word->valuestring, name, strlen(name)) == 0)
-			words_put(&b->options, "hostname", "%s",
-				  word->valuestring + strlen(name));
+		const char *text = cJSON_IsString(word) ? word->valuestring : "";
+		char host[HOST_NAME_MAX + 1], more;
+
+		if (!bundle_text(b->config, "hostname")[0] &&
+		    sscanf(text, "HOSTNAME=%64[a-zA-Z0-9.-]%c", host, &more) == 1)
+			words_put(&b->options, "hostname", "%s", host);
 	}
 	return take_words(value, &b->options, "--env=", e);
 }
@@ -179,7 +181,7 @@ const struct member members[] = {
 	TAKEN("process.terminal", take_terminal, "a terminal of its own, by --console-socket"),
 	IGNORED("process.consoleSize", "the engine sets it by the terminal"),
 	TAKEN("process.args", take_args, "the program"),
-	TAKEN("process.env", take_env, "--env; HOSTNAME is --hostname, too, where hostname is missing: in a pod"),
+	TAKEN("process.env", take_env, "--env; HOSTNAME is --hostname, too, if it can be one and hostname is missing: in a pod"),
 	OPTION("process.cwd", "--chdir"),
 	REFUSED("process.commandLine", "this is Linux: use process.args"),
 	IGNORED("process.user", "the program is uid and gid 1000 of the jail, and an id of its own on the host"),

@@ -184,6 +184,11 @@ class OciConfig(OciScene):
         self.assertNotIn("--net=loopback", told)
         bundle = self.bundle("named", "1", {"hostname": "own", "process": {"env": ["HOSTNAME=other"]}})
         self.assertIn("--hostname=own\n", self.done("explain", "--bundle", bundle))
+        for text in "", "a b", "http://x", "a" * 65:
+            bundle = self.bundle(f"text{len(text)}", "1", {"process": {"env": [f"HOSTNAME={text}"]}})
+            told = self.done("explain", "--bundle", bundle)
+            self.assertIn(f"--env=HOSTNAME={text}\n", told)
+            self.assertNotIn("--hostname=", told)
         self.assertIn("create", self.done("help"))
 
 
