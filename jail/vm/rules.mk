@@ -6,7 +6,7 @@ $(B)/stepjail-vm-init $(B)/stepjail-vm-relay: $(B)/musl/jail/vm/guest/mux.o
 $(B)/stepjail-vm-init: $(patsubst %,$(B)/musl/%.o,$(addprefix jail/vm/guest/,init boot files) jail/base/folder init/io)
 $(B)/stepjail-vm-relay: $(B)/musl/jail/vm/guest/relay.o
 # the proxy of --allow-host, but for what the host's does
-$(B)/stepjail-vm-egress: $(patsubst %.c,$(B)/musl/%.o,jail/vm/guest/egress.c $(filter-out %/confine.c %/reach.c %/tls.c,$(EGRESS_C)))
+$(B)/stepjail-vm-egress: $(patsubst %.c,$(B)/musl/%.o,jail/vm/guest/egress.c $(filter-out %/confine.c %/reach.c %/tls.c jail/walls/%,$(EGRESS_C)))
 $(B)/stepjail-vm-receive: $(patsubst %.c,$(B)/musl/%.o,jail/vm/receive/main.c $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C))
 $(VM:%=$(B)/%):
 	@echo "  LINK $@"; $(MUSL_LINK)

@@ -65,7 +65,9 @@ static int confine_files(uint32_t *told, struct err *e)
 	}
 	*told = (uint32_t)abi;
 	/* ABI 4 is for TCP, which a proxy needs */
-	r = abi < 1 ? -ENOSYS : landlock_close(abi < 3 ? abi : 3, rules, n, e);
+	r = abi == 0  ? err_say(e, ENOSYS, "egress: this kernel has no Landlock")
+	    : abi < 0 ? abi
+		      : landlock_close(abi < 3 ? abi : 3, rules, n, e);
 	while (n > 0)
 		(void)close(rules[--n].parent_fd);
 	return r;
