@@ -49,19 +49,22 @@ for to in (("10.0.2.2", {self.server.port}), ("10.0.2.2", 3128), ("127.0.0.1", {
         told.append("connected")
     except OSError as error:
         told.append(error.strerror)
+with socket.create_connection(("127.0.0.1", 3128)) as s:  # what is refused comes whole, to its end
+    s.sendall(b"GET http://localhost:{there.port}/ HTTP/1.1\\r\\n\\r\\n")
+    told.append(s.makefile("rb").read()[-11:].decode())
 tell(get("{self.url}/")[0], get("http://localhost:{there.port}/")[:2], get("http://a.example/")[0], told)""",
                            self.allow, f"--allow-host=localhost:{there.port}", *VM)
         self.assertEqual(json.loads(done.stdout), [
             200, [403, "localhost has no address that is public: --allow-host with the address itself allows one"],
-            403, ["Network is unreachable", "Network is unreachable", "Connection refused"]])
+            403, ["Network is unreachable", "Network is unreachable", "Connection refused", "allows one\n"]])
         self.assertEqual((len(self.server.asked), there.asked), (1, []))
         self.assertEqual(self.rows(done.report["egress"]),
-                         [("127.0.0.1", True, 0, None), ("localhost", True, 1, UNREACHED),
+                         [("127.0.0.1", True, 0, None), ("localhost", True, 2, UNREACHED),
                           ("a.example", False, 1, UNLISTED)])
         host = done.report["vm"]["jail"]["egress"]
         self.assertEqual(self.rows(host), [
             ("127.0.0.1", True, 0, None),
-            ("localhost", False, 1, "no address of it is public: --allow-host ADDRESS:PORT allows one")])
+            ("localhost", False, 2, "no address of it is public: --allow-host ADDRESS:PORT allows one")])
         self.assertGreater(host["proxy"]["landlock_abi"], 0)
         self.assertFalse(done.report["vm"]["cloned"])  # a template has no network
 

@@ -65,6 +65,7 @@ static bool is_refusal(struct connection *c, const char *bytes, size_t length)
 	if (!line || length - (size_t)(line - bytes) < sizeof(PROXY_STATUS) ||
 	    memcmp(line + 1, PROXY_STATUS, sizeof(PROXY_STATUS) - 1) != 0)
 		return false;
+	c->status = 502; /* an answer that is not broken off, see serve() */
 	c->row->end = end_of(bytes, length);
 	if (!egress_words[c->row->end].allowed)
 		c->row->end = EGRESS_UNREACHED;
