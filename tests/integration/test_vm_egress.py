@@ -49,10 +49,11 @@ for to in (("10.0.2.2", {self.server.port}), ("10.0.2.2", 3128), ("127.0.0.1", {
         told.append("connected")
     except OSError as error:
         told.append(error.strerror)
+answers = [get("{self.url}/")[0], get("http://localhost:{there.port}/")[:2], get("http://a.example/")[0]]
 with socket.create_connection(("127.0.0.1", 3128)) as s:  # what is refused comes whole, to its end
     s.sendall(b"GET http://localhost:{there.port}/ HTTP/1.1\\r\\n\\r\\n")
     told.append(s.makefile("rb").read()[-11:].decode())
-tell(get("{self.url}/")[0], get("http://localhost:{there.port}/")[:2], get("http://a.example/")[0], told)""",
+tell(*answers, told)""",
                            self.allow, f"--allow-host=localhost:{there.port}", *VM)
         self.assertEqual(json.loads(done.stdout), [
             200, [403, "localhost has no address that is public: --allow-host with the address itself allows one"],
