@@ -29,10 +29,10 @@ MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@
 LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
-JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/% jail/vm/guest/% jail/vm/receive/% jail/egress/proxy/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
+JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/% jail/vm/guest/% jail/vm/receive/% jail/egress/proxy/% jail/helper/% jail/exec/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
-OCI_C := $(wildcard jail/oci/*.c)
+OCI_C := $(wildcard jail/oci/*.c) jail/exec/exec.c jail/helper/call.c jail/helper/make.c
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
 SCRIPTS := stepjail-batch stepjail-mcp stepjail-report stepjail-transcripts
 AGENT_LIBS := -lcurl -lcjson -ledit -lunistring -lseccomp -lnettle
@@ -89,7 +89,7 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c init/wire_reader.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
-$(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(OCI_C) init/err.c init/io.c $(patsubst %,jail/base/%.c,fd_passing folder json procfs))
+$(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(OCI_C) init/err.c init/io.c init/filter.c $(patsubst %,jail/base/%.c,fd_passing folder json procfs terminal))
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcjson
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(foreach o,judge/tests judge/checks skills/skills repl/pieces repl/complete,$(B)/$(d)/agent/$(o).o)): $(wildcard agent/*/*.py)
 $(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/mkmanual.c)
@@ -148,6 +148,6 @@ help: ## list the targets
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
-include $(patsubst %,%/rules.mk,jail/deb jail/egress jail/vm tests/cpython tests/interop tests/humaneval)
+include $(patsubst %,%/rules.mk,jail/deb jail/egress jail/helper jail/vm tests/cpython tests/interop tests/humaneval)
 -include $(shell find $(B)/musl $(B)/graph $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
 .PHONY: phony all rootfs data demo test unit integration escape walls fault vm asan lint fmt bench picture picture-check install uninstall clean help

@@ -32,6 +32,9 @@
 /* Nobody reads init's exit status but the launcher, and it only asks for zero or not. */
 enum { STATUS_DONE = 0, STATUS_LAUNCHER_GONE = 1, STATUS_FAILED = 2 };
 
+#define HELPER_MS 1000
+#define HELPER_TRIES 16 /* ends of other processes */
+
 static uint64_t time_us(struct timeval t)
 {
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
@@ -51,13 +54,27 @@ static int send_exit(pid_t step, int wstatus, const struct rusage *used, bool st
 	return wire_send(INIT_FD_CONTROL, WIRE_EXIT, (uint32_t)step, &end, sizeof(end));
 }
 
+/* It ends when the program has, and is nothing that the program left behind; unless the
+ * program has stopped it. */
+static void await_helper(int signals)
+{
+	struct signalfd_siginfo info;
+	struct pollfd more = { .fd = signals, .events = POLLIN };
+
+	for (int i = 0;
+	     i < HELPER_TRIES && wait4(INIT_HELPER_PID, NULL, WNOHANG, NULL) == 0 &&
+	     poll(&more, 1, HELPER_MS) > 0;
+	     i++)
+		(void)!read(signals, &info, sizeof(info));
+}
+
 /*
  * Reap everything that has ended. In a session the launcher knows which pid is a state, a
  * step, or left behind by a step, and is told of each. Otherwise it is told of the
  * program: if that left processes behind, init stays until the launcher has counted them
  * and ends it; else there is nothing to stay for.
  */
-static void reap(bool session)
+static void reap(int signals, bool session, bool helper)
 {
 	struct rusage used, program_used = { 0 };
 	int wstatus, program_wstatus = 0;
@@ -75,6 +92,8 @@ static void reap(bool session)
 	}
 	if (!program_ended)
 		return;
+	if (helper)
+		await_helper(signals);
 
 	/* this asks for any process but init; a refusal, too, says that there is one */
 	bool strays = kill(-1, 0) == 0 || errno != ESRCH;
@@ -85,7 +104,7 @@ static void reap(bool session)
 		_exit(STATUS_DONE);
 }
 
-static int loop(int signals, bool session)
+static int loop(int signals, bool session, bool helper)
 {
 	struct pollfd fds[] = {
 		{ .fd = INIT_FD_CONTROL, .events = POLLIN },
@@ -101,7 +120,7 @@ static int loop(int signals, bool session)
 			/* one SIGCHLD may stand for many children: ask for all */
 			if (read(signals, &info, sizeof(info)) < 0 && errno != EINTR)
 				return STATUS_FAILED;
-			reap(session);
+			reap(signals, session, helper);
 		}
 		/* end of file; or bytes, which the launcher never sends now */
 		if (fds[0].revents)
@@ -112,8 +131,6 @@ static int loop(int signals, bool session)
 int main(int argc, char **argv)
 {
 	sigset_t all, child;
-
-	(void)argv;
 
 	(void)sigfillset(&all);
 	/* exec made init dumpable again: the program could read and trace it; nor must
@@ -132,5 +149,6 @@ int main(int argc, char **argv)
 		return STATUS_FAILED;
 	if (wire_send(INIT_FD_CONTROL, WIRE_READY, 0, NULL, 0) < 0)
 		return STATUS_LAUNCHER_GONE;
-	return loop(signals, argc > 1);
+	return loop(signals, argc > 1 && argv[1][0] == INIT_SESSION[0],
+		    argc > 1 && argv[1][0] == INIT_HELPER[0]);
 }

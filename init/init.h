@@ -2,8 +2,8 @@
 /*
  * init.h - what the launcher hands to stepjail-init: fds at fixed numbers, nothing else
  *
- * Init gets no environment, and at most one argument, whose letters do not matter: there
- * is no text to parse.
+ * Init gets no environment, and at most one argument, of which the first letter alone
+ * matters: there is no text to parse.
  */
 #pragma once
 
@@ -19,5 +19,10 @@ enum init_fd {
  */
 #define INIT_SESSION "session"
 
-/* The program is the first process that PID 1 made, so its number is certain. */
+/* The argument: beside the program runs the helper of --hold, which ends with it. */
+#define INIT_HELPER "helper"
+
+/* The program is the first process that PID 1 made, and its helper the first that it made
+ * itself, so their numbers are certain. */
 #define INIT_PROGRAM_PID 2
+#define INIT_HELPER_PID 3

@@ -190,6 +190,9 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 		.listener = -1,
 		.stdio = j->stdio,
 	};
+	if (parts->plan->hold)
+		(void)sscanf(parts->plan->hold, "%*d,%*d,%d,%d", &c->helper[0],
+			     &c->helper[1]);
 	r = ids_take(&j->ids, e);
 	j->ids.gives = j->plan->template;
 	/* see ids.h */

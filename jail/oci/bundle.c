@@ -68,9 +68,19 @@ static int take_only(const cJSON *value, const struct member *m, struct err *e)
 static int take(struct bundle *b, const cJSON *value, const struct member *m,
 		struct err *e)
 {
+	const cJSON *item;
+	int r = 0;
+
 	switch (m->kind) {
 	case MEMBER_TAKEN:
 		return m->take(b, value, e);
+	case MEMBER_EACH:
+		cJSON_ArrayForEach(item, value)
+		{
+			if (r == 0)
+				r = m->take(b, item, e);
+		}
+		return r;
 	case MEMBER_ONLY:
 		return take_only(value, m, e);
 	case MEMBER_REFUSED:
@@ -160,25 +170,46 @@ int bundle_take(struct bundle *b, struct err *e)
 	return r < 0 ? r : check_complete(b, e);
 }
 
-int bundle_read(struct bundle *b, const char *dir, struct err *e)
+static int read_object(const char *path, cJSON **object, struct err *e)
 {
 	cleanup_free char *text = words_allocate(CONFIG_BYTES);
-	char path[PATH_MAX + 16];
-	ssize_t n;
+	ssize_t n = io_read_file_at(AT_FDCWD, path, text, CONFIG_BYTES);
 
-	if (!realpath(dir ? dir : ".", b->folder))
-		return err_set(e, errno, "--bundle %s", dir ? dir : ".");
-	(void)snprintf(path, sizeof(path), "%s/config.json", b->folder);
-	n = io_read_file_at(AT_FDCWD, path, text, CONFIG_BYTES);
 	if (n < 0)
 		return err_set(e, (int)-n, "read %s", path);
-	b->config = cJSON_ParseWithOpts(text, NULL, true);
-	if (!cJSON_IsObject(b->config))
+	*object = cJSON_ParseWithOpts(text, NULL, true);
+	if (!cJSON_IsObject(*object))
 		return err_say(e, EBADMSG, "%s is no JSON object", path);
 	/* where a string would end at it, and hide its rest */
 	if (strstr(text, "\\u0000") || strlen(text) != (size_t)n)
 		return err_say(e, EBADMSG, "%s holds a NUL", path);
-	return bundle_take(b, e);
+	return 0;
+}
+
+int bundle_read(struct bundle *b, const char *dir, struct err *e)
+{
+	char path[PATH_MAX + 16];
+	int r;
+
+	if (!realpath(dir ? dir : ".", b->folder))
+		return err_set(e, errno, "--bundle %s", dir ? dir : ".");
+	(void)snprintf(path, sizeof(path), "%s/config.json", b->folder);
+	r = read_object(path, &b->config, e);
+	return r < 0 ? r : bundle_take(b, e);
+}
+
+int bundle_process(struct bundle *b, const char *path, struct err *e)
+{
+	cJSON *process = NULL;
+	int r = read_object(path, &process, e);
+
+	b->config = cJSON_CreateObject();
+	(void)cJSON_AddItemToObject(b->config, "process", process);
+	if (r == 0)
+		r = walk(b, b->config, "", e);
+	return r == 0 && !b->args.count
+		       ? err_say(e, EINVAL, "%s: args is missing or empty", path)
+		       : r;
 }
 
 void bundle_free(struct bundle *b)

@@ -30,6 +30,7 @@ struct bundle {
 
 enum member_kind {
 	MEMBER_TAKEN,   /* by a function, which may refuse what it holds */
+	MEMBER_EACH,    /* the same, for each item of a list */
 	MEMBER_OPTION,  /* a string: the value of the option that why names */
 	MEMBER_ONLY,    /* refused where it has what is not in the list */
 	MEMBER_IGNORED, /* because of what a jail is */
@@ -59,6 +60,9 @@ int bundle_read(struct bundle *b, const char *dir, struct err *e);
 /** bundle_take() - The same of a parsed config; @b's folder and config are set */
 int bundle_take(struct bundle *b, struct err *e);
 
+/** bundle_process() - The same of a file that has the member "process" alone */
+int bundle_process(struct bundle *b, const char *path, struct err *e);
+
 void bundle_free(struct bundle *b);
 
 /** bundle_note() - Say what became of a part of a member */
@@ -74,9 +78,9 @@ const char *bundle_text(const cJSON *object, const char *name);
  */
 bool bundle_is_listed(const char *word, const char *const *list);
 
-/** bundle_mounts() - Take "mounts"; in mounts.c */
-int bundle_mounts(struct bundle *b, const cJSON *value, struct err *e);
+/** bundle_mount() - Take one of "mounts"; in mounts.c */
+int bundle_mount(struct bundle *b, const cJSON *value, struct err *e);
 
 /* Take parts of "process" and "linux"; in limits.c */
-int bundle_rlimits(struct bundle *b, const cJSON *value, struct err *e);
+int bundle_rlimit(struct bundle *b, const cJSON *value, struct err *e);
 int bundle_limits(struct bundle *b, const cJSON *value, struct err *e);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "jail/oci/bundle.h"
 #include "jail/oci/container.h"
 
 enum option_id {
@@ -18,6 +19,8 @@ enum option_id {
 	OPTION_FORMAT,
 	OPTION_ALL,
 	OPTION_FORCE,
+	OPTION_PROCESS,
+	OPTION_DETACH,
 	OPTION_COUNT
 };
 
@@ -25,8 +28,21 @@ struct call {
 	const char
 		*option[OPTION_COUNT]; /* its value, "" if it has none; NULL: not given */
 	const char *id;
-	const char *signal; /* NULL: SIGTERM */
+	char *const *words; /* what comes behind it, and a NULL */
 };
+
+/** container_running() - As container_open(), of one that has not ended; or -ESRCH */
+int container_running(struct container *box, const struct call *c, struct err *e);
+
+/**
+ * console_open() - Make a terminal, if a bundle has one
+ * @path:	Of the socket that gets its master; or NULL
+ * @slave:	Gets the other end, for stdin, stdout and stderr
+ *
+ * Return: 0, -EINVAL (one is asked for, and no socket is there, or the other way round),
+ * or -errno
+ */
+int console_open(const struct bundle *b, const char *path, int *slave, struct err *e);
 
 /* Each returns 0, or -errno */
 int command_create(const struct call *c, struct err *e);
@@ -37,4 +53,5 @@ int command_delete(const struct call *c, struct err *e);
 int command_ps(const struct call *c, struct err *e);
 int command_pause(const struct call *c, struct err *e);
 int command_resume(const struct call *c, struct err *e);
+int command_exec(const struct call *c, struct err *e);
 int command_explain(const struct call *c, struct err *e);

@@ -15,7 +15,6 @@
 
 #include "init/io.h"
 #include "jail/base/procfs.h"
-#include "jail/oci/bundle.h"
 #include "jail/oci/command.h"
 
 #define END_MS 10000
@@ -82,8 +81,7 @@ static int not_running(struct err *e)
 	return err_say(e, ESRCH, "container not running"); /* words that engines know */
 }
 
-/* open it, and see that it runs */
-static int open_running(struct container *box, const struct call *c, struct err *e)
+int container_running(struct container *box, const struct call *c, struct err *e)
 {
 	int r = container_open(box, c->option[OPTION_ROOT], c->id, false, e);
 
@@ -130,10 +128,10 @@ static int each_inside(const struct container *box, int signal, bool json, struc
 
 int command_kill(const struct call *c, struct err *e)
 {
-	int signal = c->signal ? parse_signal(c->signal) : SIGTERM;
+	int signal = c->words[0] ? parse_signal(c->words[0]) : SIGTERM;
 	cleanup_container struct container box = CONTAINER_NONE;
-	int r = signal ? open_running(&box, c, e)
-		       : err_say(e, EINVAL, "kill: '%.64s' is no signal", c->signal);
+	int r = signal ? container_running(&box, c, e)
+		       : err_say(e, EINVAL, "kill: '%.64s' is no signal", c->words[0]);
 
 	if (r < 0)
 		return r;
@@ -176,7 +174,7 @@ int command_ps(const struct call *c, struct err *e)
 {
 	const char *format = c->option[OPTION_FORMAT];
 	cleanup_container struct container box = CONTAINER_NONE;
-	int r = open_running(&box, c, e);
+	int r = container_running(&box, c, e);
 
 	return r < 0 ? r : each_inside(&box, 0, format && strcmp(format, "json") == 0, e);
 }
@@ -195,7 +193,7 @@ static int freeze(const struct call *c, const char *value, struct err *e)
 {
 	char own[PATH_MAX], watcher[PATH_MAX], path[PATH_MAX + 64];
 	cleanup_container struct container box = CONTAINER_NONE;
-	int r = open_running(&box, c, e);
+	int r = container_running(&box, c, e);
 
 	if (r < 0)
 		return r;

@@ -18,18 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "init/io.h"
-#include "jail/base/fd_passing.h"
-#include "jail/oci/bundle.h"
+#include "jail/base/terminal.h"
+#include "jail/helper/call.h"
 #include "jail/oci/command.h"
 
 #define REPORT_BYTES (1U << 20)
 #define START_MS 30000
-#define HOLD_IN 3 /* fds of the child */
-#define HOLD_OUT 4
 
 /* what create has in its hands */
 struct making {
@@ -38,6 +35,8 @@ struct making {
 	int go[2];    /* the child waits for a byte there until its pid is written down */
 	int ready[2]; /* --hold tells there */
 	int start;    /* the FIFO, for the watcher */
+	int helper;   /* a file of it, to be executed */
+	int socket;   /* for the helper; "exec" in the container's folder */
 	int console;  /* becomes stdin, stdout and stderr; or -1 */
 	pid_t child;
 };
@@ -94,75 +93,56 @@ static int check_options(struct making *m, const char *stepjail, struct err *e)
 	return status == 0 ? 0 : err_say(e, EINVAL, "%s", text + strlen("stepjail: "));
 }
 
-/*
- * A terminal, whose master goes to whoever listens at @path. The container gets the slave
- * as its stdin, stdout and stderr, never by a path, and not as its controlling terminal:
- * it cannot type into it, and Ctrl-C is the engine's to send.
- */
-static int console_open(const char *path, int *slave, struct err *e)
+/* The container gets the slave as its stdin, stdout and stderr, never by a path, and not
+ * as its controlling terminal: it cannot type into it, and Ctrl-C is the engine's. */
+int console_open(const struct bundle *b, const char *path, int *slave, struct err *e)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	cleanup_fd int to = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	cleanup_fd int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-	char name[64];
-	int r;
-
-	if (master < 0 || unlockpt(master) < 0 ||
-	    ptsname_r(master, name, sizeof(name)) != 0 ||
-	    (*slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
-		return err_set(e, errno, "make a terminal");
-	if ((size_t)snprintf(at.sun_path, sizeof(at.sun_path), "%s", path) >=
-	    sizeof(at.sun_path))
-		return err_say(e, ENAMETOOLONG, "--console-socket: the path is too long");
-	if (to < 0 || connect(to, (const struct sockaddr *)&at, sizeof(at)) < 0)
-		return err_set(e, errno, "--console-socket: connect to %s", path);
-	r = fd_passing_send(to, name, strlen(name), &master, 1);
-	return r < 0 ? fd_passing_failed(-r, "--console-socket: send the terminal", e)
-		     : 0;
+	if (b->terminal != (path != NULL))
+		return err_say(
+			e, EINVAL,
+			"process.terminal and --console-socket go together: one is missing");
+	return path ? terminal_offer(path, slave, e) : 0;
 }
 
 static int prepare(struct making *m, const char *console, struct err *e)
 {
-	if (m->bundle.terminal != (console != NULL))
-		return err_say(
-			e, EINVAL,
-			"process.terminal and --console-socket go together: one is missing");
-	if (mkfifoat(m->box.folder, "start", 0600) < 0 ||
-	    (m->start = openat(m->box.folder, "start", O_RDWR | O_CLOEXEC)) < 0 ||
-	    pipe2(m->go, O_CLOEXEC) < 0 || pipe2(m->ready, O_CLOEXEC) < 0)
-		return err_set(e, errno, "make %s/start", m->box.path);
-	return console ? console_open(console, &m->console, e) : 0;
+	int r = console_open(&m->bundle, console, &m->console, e);
+
+	if (r == 0 &&
+	    (mkfifoat(m->box.folder, "start", 0600) < 0 ||
+	     (m->start = openat(m->box.folder, "start", O_RDWR | O_CLOEXEC)) < 0 ||
+	     pipe2(m->go, O_CLOEXEC) < 0 || pipe2(m->ready, O_CLOEXEC) < 0))
+		r = err_set(e, errno, "make %s/start", m->box.path);
+	return r < 0 ? r : helper_make(m->box.folder, "exec", &m->helper, &m->socket, e);
 }
 
-/* in the child; what it has open beside these ends at exec */
+/* in the child; what it has open beside the fds of --hold ends at exec */
 static void become_watcher(struct making *m, const char *stepjail)
 {
+	const int held[] = { m->start, m->ready[1], m->helper, m->socket };
 	struct words words = begin_words(m, "run");
-	/* above the numbers that they are to have */
-	int in = fcntl(m->start, F_DUPFD_CLOEXEC, HOLD_OUT + 1);
-	int out = fcntl(m->ready[1], F_DUPFD_CLOEXEC, HOLD_OUT + 1);
-	int go = fcntl(m->go[0], F_DUPFD_CLOEXEC, HOLD_OUT + 1);
-	int console = fcntl(m->console, F_DUPFD_CLOEXEC, HOLD_OUT + 1);
 	sigset_t none;
 	char byte;
 
-	words_add(&words, "--hold=%d,%d", HOLD_IN, HOLD_OUT);
+	words_add(&words, "--hold=%d,%d,%d,%d", held[0], held[1], held[2], held[3]);
 	words_add(&words, "--report=%s/report.json", m->box.path);
 	words_add(&words, "--");
 	for (size_t i = 0; i < m->bundle.args.count; i++)
 		words_add(&words, "%s", m->bundle.args.word[i]);
 	io_close_fd(&m->go[1]);
-	if (read(go, &byte, 1) != 1)
+	if (read(m->go[0], &byte, 1) != 1)
 		_exit(1);
-	for (int fd = 0; console >= 0 && fd <= 2; fd++)
-		(void)dup2(console, fd);
+	for (int fd = 0; m->console >= 0 && fd <= 2; fd++)
+		(void)dup2(m->console, fd);
 	(void)setsid();
 	/* an engine may block or ignore some, and stepjail would not end by them then */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int i = 1; i < NSIG; i++)
 		(void)signal(i, SIG_DFL);
-	if (chdir("/") == 0 && dup2(in, HOLD_IN) >= 0 && dup2(out, HOLD_OUT) >= 0)
+	for (size_t i = 0; i < COUNT(held); i++)
+		(void)fcntl(held[i], F_SETFD, 0);
+	if (chdir("/") == 0)
 		(void)execv(stepjail, words.word);
 	_exit(1);
 }
@@ -231,16 +211,9 @@ static int launch(struct making *m, struct err *e)
 
 static int make(struct making *m, const struct call *c, struct err *e)
 {
-	const char *descriptors = c->option[OPTION_PRESERVE_FDS];
 	const char *pid_file = c->option[OPTION_PID_FILE];
 	char pid[16];
-	int r;
-
-	if (descriptors && strcmp(descriptors, "0") != 0)
-		return err_say(
-			e, EPERM,
-			"--preserve-fds is refused: a jail's program gets stdin, stdout and stderr alone");
-	r = bundle_read(&m->bundle, c->option[OPTION_BUNDLE], e);
+	int r = bundle_read(&m->bundle, c->option[OPTION_BUNDLE], e);
 	if (r == 0)
 		r = container_make(&m->box, c->option[OPTION_ROOT], c->id, e);
 	if (r < 0)
@@ -272,6 +245,8 @@ int command_create(const struct call *c, struct err *e)
 			    .go = { -1, -1 },
 			    .ready = { -1, -1 },
 			    .start = -1,
+			    .helper = -1,
+			    .socket = -1,
 			    .console = -1 };
 	int r = make(&m, c, e);
 

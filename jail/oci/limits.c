@@ -28,11 +28,17 @@ static double within(double low, double n, double high)
 	return n < low ? low : n > high ? high : n;
 }
 
-static int take_rlimit(struct bundle *b, const char *name, double soft, struct err *e)
+int bundle_rlimit(struct bundle *b, const cJSON *value, struct err *e)
 {
 	static const char *const ignored[] = { "RLIMIT_NPROC", "RLIMIT_CORE", NULL };
+	const cJSON *number = cJSON_GetObjectItemCaseSensitive(value, "soft");
+	const char *name = bundle_text(value, "type");
 	struct rlimit own = { .rlim_max = FILES_MAX };
+	double soft;
 
+	if (!cJSON_IsNumber(number))
+		return err_say(e, EINVAL, "soft is no number");
+	soft = number->valuedouble;
 	(void)getrlimit(RLIMIT_NOFILE, &own);
 	if (strcmp(name, "RLIMIT_NOFILE") == 0)
 		words_put(&b->options, "files", "%.0f",
@@ -47,23 +53,6 @@ static int take_rlimit(struct bundle *b, const char *name, double soft, struct e
 		words_put(&b->options, "cpu-time", "%.0f", within(1, soft, INT_MAX));
 	else
 		return err_say(e, EPERM, "%s is refused: a jail cannot keep it", name);
-	return 0;
-}
-
-int bundle_rlimits(struct bundle *b, const cJSON *value, struct err *e)
-{
-	const cJSON *row;
-
-	cJSON_ArrayForEach(row, value)
-	{
-		const cJSON *soft = cJSON_GetObjectItemCaseSensitive(row, "soft");
-		int r = cJSON_IsNumber(soft) ? take_rlimit(b, bundle_text(row, "type"),
-							   soft->valuedouble, e)
-					     : err_say(e, EINVAL, "soft is no number");
-
-		if (r < 0)
-			return r;
-	}
 	return 0;
 }
 

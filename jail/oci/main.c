@@ -13,7 +13,6 @@
 #include "init/io.h"
 #include "jail/base/json.h"
 #include "jail/oci/command.h"
-#include "jail/oci/words.h"
 
 static int command_help(const struct call *c, struct err *e);
 static int command_features(const struct call *c, struct err *e);
@@ -29,14 +28,14 @@ static const struct command {
 	{ "state", 1, command_state, "print its state as JSON" },
 	{ "kill", 2, command_kill, "send it a signal, TERM by default" },
 	{ "delete", 1, command_delete, "remove it; --force ends it first" },
+	{ "exec", INT_MAX, command_exec,
+	  "start a program more in it: PROGRAM..., or that of --process FILE" },
 	{ "ps", 1, command_ps, "print its processes" },
 	{ "pause", 1, command_pause, "freeze its processes" },
 	{ "resume", 1, command_resume, "thaw them" },
 	{ "explain", 0, command_explain, "print what becomes of a bundle's members" },
 	{ "features", 0, command_features, "print what this runtime can do" },
 	{ "help", 0, command_help, "print this" },
-	{ "exec", 0, NULL,
-	  "a jail runs the program that it was made for, and nobody enters it later: run a container with the other program, or let its program start more" },
 	{ "events", 0, NULL, "the engine or the jail's cgroup tells what it uses" },
 	{ "update", 0, NULL,
 	  "a jail's limits are those of its start: make a new container" },
@@ -54,6 +53,9 @@ static const struct option options[] = {
 	{ "format", 1, NULL, OPTION_FORMAT },
 	{ "all", 0, NULL, OPTION_ALL },
 	{ "force", 0, NULL, OPTION_FORCE },
+	{ "process", 1, NULL, OPTION_PROCESS },
+	{ "detach", 0, NULL, OPTION_DETACH },
+	{ "tty", 0, NULL, OPTION_NONE },
 	{ "no-pivot", 0, NULL, OPTION_NONE },
 	{ "no-new-keyring", 0, NULL, OPTION_NONE },
 	{ "debug", 0, NULL, OPTION_NONE },
@@ -121,11 +123,16 @@ static int dispatch(struct call *c, int argc, char **argv, struct err *e)
 	r = take_options(c, argc, argv, e);
 	if (r < 0)
 		return r;
+	if (c->option[OPTION_PRESERVE_FDS] &&
+	    strcmp(c->option[OPTION_PRESERVE_FDS], "0") != 0)
+		return err_say(
+			e, EPERM,
+			"--preserve-fds is refused: a jail's program gets stdin, stdout and stderr alone");
 	if (argc - optind > command->words || (command->words && !argv[optind]))
 		return err_say(e, EINVAL,
 			       "%s: a word is missing, or one too many: see help", name);
 	c->id = argv[optind];
-	c->signal = c->id ? argv[optind + 1] : NULL;
+	c->words = argv + optind + (c->id != NULL);
 	return command->act(c, e);
 }
 

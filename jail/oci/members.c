@@ -132,19 +132,13 @@ static int take_namespaces(struct bundle *b, const cJSON *value, struct err *e)
 }
 
 /* of cgroup v2, what Kubernetes says of each container */
-static int take_unified(struct bundle *b, const cJSON *value, struct err *e)
+static int take_unified(struct bundle *b, const cJSON *row, struct err *e)
 {
-	const cJSON *row;
-
-	cJSON_ArrayForEach(row, value)
-	{
-		if (strcmp(row->string, "memory.oom.group") != 0 || !cJSON_IsString(row))
-			return err_say(e, EPERM,
-				       "%s is refused: say memory, cpu and pids",
-				       row->string);
-		words_put(&b->options, "oom-group", "%s",
-			  strcmp(row->valuestring, "0") == 0 ? "no" : "yes");
-	}
+	if (strcmp(row->string, "memory.oom.group") != 0 || !cJSON_IsString(row))
+		return err_say(e, EPERM, "%s is refused: say memory, cpu and pids",
+			       row->string);
+	words_put(&b->options, "oom-group", "%s",
+		  strcmp(row->valuestring, "0") == 0 ? "no" : "yes");
 	return 0;
 }
 
@@ -163,6 +157,7 @@ static int take_seccomp(struct bundle *b, const cJSON *value, struct err *e)
 
 /* clang-format off */
 #define TAKEN(path, take, why) { path, MEMBER_TAKEN, why, take, NULL }
+#define EACH(path, take, why) { path, MEMBER_EACH, why, take, NULL }
 #define OPTION(path, why) { path, MEMBER_OPTION, why, NULL, NULL }
 #define IGNORED(path, why) { path, MEMBER_IGNORED, why, NULL, NULL }
 #define REFUSED(path, why) { path, MEMBER_REFUSED, why, NULL, NULL }
@@ -174,7 +169,7 @@ const struct member members[] = {
 	OPTION("hostname", "--hostname"),
 	REFUSED("domainname", "a jail has no domain name"),
 	REFUSED("hooks.prestart hooks.createRuntime hooks.createContainer hooks.startContainer hooks.poststart hooks.poststop", "a hook would run on the host while the jail is made: turn off what adds it (a device plugin, hooks.d)"),
-	TAKEN("mounts", bundle_mounts, "see the table of mounts"),
+	EACH("mounts", bundle_mount, "see the table of mounts"),
 	REFUSED("windows solaris zos freebsd vm", "this is Linux, without a virtual machine"),
 	TAKEN("root.path", take_root, "--rootfs"),
 	IGNORED("root.readonly", "a root tree is read-only; the program may write to /tmp, /dev/shm, /work and writable binds"),
@@ -185,7 +180,7 @@ const struct member members[] = {
 	OPTION("process.cwd", "--chdir"),
 	REFUSED("process.commandLine", "this is Linux: use process.args"),
 	IGNORED("process.user", "the program is uid and gid 1000 of the jail, and an id of its own on the host"),
-	TAKEN("process.rlimits", bundle_rlimits, "RLIMIT_NOFILE is --files, RLIMIT_FSIZE --file-size, RLIMIT_CPU --cpu-time; RLIMIT_NPROC and RLIMIT_CORE are ignored, others refused"),
+	EACH("process.rlimits", bundle_rlimit, "RLIMIT_NOFILE is --files, RLIMIT_FSIZE --file-size, RLIMIT_CPU --cpu-time; RLIMIT_NPROC and RLIMIT_CORE are ignored, others refused"),
 	ONLY("process.capabilities.bounding process.capabilities.effective process.capabilities.permitted process.capabilities.inheritable process.capabilities.ambient", capabilities, "it is beyond an engine's default, which is ignored, as a jail's program has none: leave out --privileged and --cap-add"),
 	IGNORED("process.noNewPrivileges", "always so"),
 	IGNORED("process.apparmorProfile process.selinuxLabel linux.mountLabel", "a jail has walls of its own"),
@@ -215,7 +210,7 @@ const struct member members[] = {
 	REFUSED("linux.resources.cpu.idle linux.resources.cpu.realtimeRuntime linux.resources.cpu.realtimePeriod", "use shares"),
 	TAKEN("linux.resources.pids.limit", bundle_limits, "--pids; without it the default of stepjail holds"),
 	REFUSED("linux.resources.blockIO", "write io-max into /etc/stepjail/defaults"),
-	TAKEN("linux.resources.unified", take_unified, "memory.oom.group is --oom-group; others are refused"),
+	EACH("linux.resources.unified", take_unified, "memory.oom.group is --oom-group; others are refused"),
 	ONLY("linux.resources.hugepageLimits", none, "a jail can map no huge page: leave it out, or say 0"),
 	REFUSED("linux.resources.rdma", "a jail has no such device"),
 };

@@ -47,28 +47,20 @@ static const char *const bind_options[] = {
 	"relatime", "noatime", "norelatime", "nodiratime", "strictatime", NULL,
 };
 
-static bool has_option(const cJSON *mount, const char *name)
+/* what comes behind a name that ends with "="; "" for another one that is there */
+static const char *find_option(const cJSON *mount, const char *name)
 {
+	size_t n = strlen(name);
 	const cJSON *option;
 
 	cJSON_ArrayForEach(option, cJSON_GetObjectItemCaseSensitive(mount, "options"))
 	{
-		if (cJSON_IsString(option) && strcmp(option->valuestring, name) == 0)
-			return true;
-	}
-	return false;
-}
+		const char *text = cJSON_IsString(option) ? option->valuestring : "";
 
-static void take_tmpfs(struct bundle *b, const cJSON *mount, const char *name)
-{
-	const cJSON *option;
-
-	cJSON_ArrayForEach(option, cJSON_GetObjectItemCaseSensitive(mount, "options"))
-	{
-		if (cJSON_IsString(option) &&
-		    strncmp(option->valuestring, "size=", 5) == 0)
-			words_put(&b->options, name, "%s", option->valuestring + 5);
+		if (strncmp(text, name, n) == 0 && (!text[n] || name[n - 1] == '='))
+			return text + n;
 	}
+	return NULL;
 }
 
 static int take_bind(struct bundle *b, const cJSON *mount, bool shown, struct err *e)
@@ -76,7 +68,7 @@ static int take_bind(struct bundle *b, const cJSON *mount, bool shown, struct er
 	const char *source = bundle_text(mount, "source");
 	const char *at = bundle_text(mount, "destination");
 	const cJSON *option;
-	bool writable = !shown && !has_option(mount, "ro") && !has_option(mount, "rro");
+	bool writable = !shown && !find_option(mount, "ro") && !find_option(mount, "rro");
 
 	cJSON_ArrayForEach(option, cJSON_GetObjectItemCaseSensitive(mount, "options"))
 	{
@@ -99,41 +91,28 @@ static int take_bind(struct bundle *b, const cJSON *mount, bool shown, struct er
 	return 0;
 }
 
-static int take_mount(struct bundle *b, const cJSON *mount, struct err *e)
+int bundle_mount(struct bundle *b, const cJSON *mount, struct err *e)
 {
 	const char *at = bundle_text(mount, "destination");
-	const char *type = has_option(mount, "bind") || has_option(mount, "rbind")
+	const char *type = find_option(mount, "bind") || find_option(mount, "rbind")
 				   ? "bind"
 				   : bundle_text(mount, "type");
+	const char *size = find_option(mount, "size=");
 	const struct mount_row *row = rows, *end = rows + COUNT(rows);
 
 	while (row < end &&
 	       ((row->at && strcmp(row->at, at) != 0) || strcmp(row->type, type) != 0))
 		row++;
-	if (row < end && row->kind == MOUNT_LEFT)
+	if (row < end && row->kind != MOUNT_SHOWN) {
 		bundle_note(b, at, row->value);
-	else if (row < end && row->kind == MOUNT_SIZED)
-		take_tmpfs(b, mount, row->value);
-	else if (strcmp(type, "bind") == 0)
-		return take_bind(b, mount, row < end, e);
-	else
-		return err_say(
-			e, EPERM,
-			"%s: the type '%s' is refused there: a jail has a tmpfs at /tmp, /dev/shm and /work, and folders of the host as binds",
-			at, type);
-	return 0;
-}
-
-int bundle_mounts(struct bundle *b, const cJSON *value, struct err *e)
-{
-	const cJSON *mount;
-
-	cJSON_ArrayForEach(mount, value)
-	{
-		int r = take_mount(b, mount, e);
-
-		if (r < 0)
-			return r;
+		if (row->kind == MOUNT_SIZED && size)
+			words_put(&b->options, row->value, "%s", size);
+		return 0;
 	}
-	return 0;
+	if (strcmp(type, "bind") == 0)
+		return take_bind(b, mount, row < end, e);
+	return err_say(
+		e, EPERM,
+		"%s: the type '%s' is refused there: a jail has a tmpfs at /tmp, /dev/shm and /work, and folders of the host as binds",
+		at, type);
 }

@@ -47,11 +47,12 @@ static int check_hostname(const char *value, struct err *e)
 /* two fds, neither of which is the program's; run looks whether they are open */
 static int check_hold(const char *value, struct err *e)
 {
-	int in, out, length = 0;
+	int f[4] = { 3, 3, 3, 3 }, n = 0;
 
-	if (sscanf(value, "%d,%d%n", &in, &out, &length) != 2 || value[length] ||
-	    in < 3 || out < 3)
-		return err_say(e, EINVAL, "'%s' must be two fds from 3 on, as in 3,4",
+	/* the second %n is written where all four are there */
+	(void)sscanf(value, "%d,%d%n,%d,%d%n", &f[0], &f[1], &n, &f[2], &f[3], &n);
+	if (!n || value[n] || f[0] < 3 || f[1] < 3 || f[2] < 3 || f[3] < 3)
+		return err_say(e, EINVAL, "'%s' must be two fds from 3 on, or four",
 			       value);
 	return 0;
 }
@@ -276,8 +277,8 @@ const struct option_row option_rows[] = {
 	{ "report", "FILE|FD",
 	  "write a JSON report of the run to a file, to the open fd number FD, or to stdout (-)",
 	  TEXT(report) },
-	{ "hold", "IN,OUT",
-	  "run: do not start the program before a byte can be read from the open fd number IN; when all else is ready, write the program's pid to the open fd number OUT",
+	{ "hold", "IN,OUT[,HELPER,SOCKET]",
+	  "run: do not start the program before a byte can be read from the open fd number IN; when all else is ready, write the program's pid to the open fd number OUT; with the program start the one in the open fd number HELPER, behind the same walls, with SOCKET as its stdin",
 	  TEXT(hold), .check = check_hold },
 	{ "out", "DIR",
 	  "when the program has ended, copy the files below /work/out to this folder, which must be new or empty",

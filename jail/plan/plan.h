@@ -105,7 +105,7 @@ struct plan {
 	const char *chdir;
 	const char *hostname;
 	const char *report; /* path, or an fd's number; NULL for none */
-	const char *hold;   /* two fds' numbers, NULL for none */
+	const char *hold;   /* two or four fds' numbers, NULL for none */
 	const char *out;    /* folder for what is in /work/out at the end, or NULL */
 	enum plan_answer out_hidden; /* names that begin with a dot, too */
 	enum plan_answer cold;       /* sessions are executed, not cloned */

@@ -15,8 +15,9 @@
 int exec_init(struct child *c, struct err *e)
 {
 	static char name[] = "stepjail-init";
-	static char session[] = INIT_SESSION;
-	char *const argv[] = { name, c->plan->session ? session : NULL, NULL };
+	static char session[] = INIT_SESSION, helper[] = INIT_HELPER;
+	char *mode = c->plan->session ? session : c->helper[1] ? helper : NULL;
+	char *const argv[] = { name, mode, NULL };
 	char *const env[] = { NULL };
 	/* first to high numbers, so that no dup2() below overwrites one of them */
 	int control = fcntl(c->control, F_DUPFD_CLOEXEC, 16);
@@ -38,12 +39,35 @@ static void exec_file(const struct child *c, const char *file)
 	(void)syscall(SYS_execve, file, c->plan->argv, c->plan->env, c->exec_key);
 }
 
+/* It has the program's walls, being a copy of the program's process. It is init's child:
+ * a program is to find none that it has not made. And it has been executed, so nothing of
+ * the launcher's is in it, before the program is (CLONE_VFORK). */
+static int start_helper(const struct child *c, struct err *e)
+{
+	static char name[] = "helper";
+	char *const argv[] = { name, NULL };
+	long pid = syscall(SYS_clone, CLONE_PARENT | CLONE_VFORK, NULL, NULL, NULL, 0UL);
+
+	if (pid == 0) {
+		for (int fd = 0; fd <= 2; fd++)
+			(void)dup2(c->helper[1], fd);
+		(void)syscall(SYS_execveat, c->helper[0], "", argv, argv + 1,
+			      AT_EMPTY_PATH);
+		_exit(1);
+	}
+	return pid == INIT_HELPER_PID
+		       ? 0
+		       : err_set(e, pid < 0 ? errno : EINVAL, "exec: start the helper");
+}
+
 int exec_program(struct child *c, struct err *e)
 {
 	char *const *argv = c->plan->argv;
 	const char *path = "";
 	int errnum = ENOENT;
 
+	if (c->helper[1] && start_helper(c, e) < 0)
+		return -e->errnum;
 	if (strchr(argv[0], '/')) {
 		exec_file(c, argv[0]);
 		return err_set(e, errno, "%.200s", argv[0]);

@@ -130,7 +130,8 @@ static int do_split(struct child *c, struct err *e)
 /* its own stdio and sockets: what stages have left open is closed by one call or few */
 static int keep_fds(const struct child *c, struct err *e)
 {
-	const int kept[] = { c->control, c->gate, c->netlink };
+	const int kept[] = { c->control, c->gate, c->netlink, c->helper[0],
+			     c->helper[1] };
 	int r = close_others(kept, COUNT(kept), -1);
 
 	return r < 0 ? err_set(e, -r, "close_range") : 0;

@@ -27,6 +27,7 @@ struct child {
 	int gate;            /* the program waits at it for the launcher's GO */
 	int netlink;         /* of the new network namespace, see gate.h */
 	int listener;        /* of the program's filter, -1 without one */
+	int helper[2];       /* the last two fds of --hold; 0 without */
 	uint64_t exec_key;   /* see seccomp.h */
 	const int *stdio;    /* three fds to become the program's, -1 for those it has */
 	pid_t program;       /* 0 in the program's process after the split */

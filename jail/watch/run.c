@@ -177,6 +177,19 @@ static int both(int r, int next, const struct err *late, struct err *e)
 	return r < 0 ? r : next;
 }
 
+/* of the form that option.c asks for; the helper's two are its own alone */
+static int take_hold(struct run *run, const struct plan *p, struct err *e)
+{
+	int *fd = run->hold;
+
+	if (p->hold)
+		(void)sscanf(p->hold, "%d,%d,%d,%d", &fd[0], &fd[1], &fd[2], &fd[3]);
+	for (size_t i = 0; i < COUNT(run->hold); i++)
+		if (fd[i] >= 0 && fcntl(fd[i], F_SETFD, FD_CLOEXEC) < 0)
+			return err_set(e, errno, "--hold %s", p->hold);
+	return 0;
+}
+
 int run_plan(const struct plan *p, int report, int out, struct judgement *j,
 	     struct err *e)
 {
@@ -191,11 +204,8 @@ int run_plan(const struct plan *p, int report, int out, struct judgement *j,
 
 	run = RUN_NONE;
 	run.report = report;
-	/* of the form that option.c asks for */
-	if (p->hold && sscanf(p->hold, "%d,%d", &run.hold[0], &run.hold[1]) &&
-	    (fcntl(run.hold[0], F_GETFD) | fcntl(run.hold[1], F_GETFD)) < 0)
-		r = err_set(&failed, EBADF, "--hold %s", p->hold);
-	else
+	r = take_hold(&run, p, &failed);
+	if (r == 0)
 		r = run_jail(&run, p, out, &keeper, &failed);
 	launch_end(&run.up.jail);
 	/* the keeper ends while the report is written; keeper_end() waits for it */

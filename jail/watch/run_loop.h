@@ -17,7 +17,7 @@ struct run {
 	struct outcome outcome;
 	int signals;
 	int report;            /* its fd, or -1 */
-	int hold[2];           /* --hold: the fds IN and OUT, or -1 */
+	int hold[4];           /* the fds of --hold, or -1 */
 	int keeper;            /* the keeper's socket, not owned; -1: not listened to */
 	int copier;            /* its socket, or -1 */
 	struct egress egress;  /* the proxy of --allow-host */
@@ -36,7 +36,7 @@ struct run {
 	{                                                                                \
 		.up = STARTUP_NONE,                                                      \
 		.outcome = { .refused = { .fd = -1 }, .capture = CAPTURE_NONE },         \
-		.signals = -1, .report = -1, .hold = { -1, -1 }, .keeper = -1,           \
+		.signals = -1, .report = -1, .hold = { -1, -1, -1, -1 }, .keeper = -1,   \
 		.copier = -1, .egress = EGRESS_NONE                                      \
 	}
 

@@ -56,7 +56,7 @@ class OciScene(Host):
         """A command's end. A container holds stdout and stderr of its create: these are files."""
         with open(self.out, "ab") as out, tempfile.TemporaryFile("w+") as err:
             done = subprocess.run(self.command(*words, **settings), stdin=subprocess.DEVNULL,
-                                  stdout=out if words[0] == "create" else subprocess.PIPE,
+                                  stdout=out if words[0] == "create" or "--detach" in words else subprocess.PIPE,
                                   stderr=err, timeout=TIMEOUT, check=False, env=self.env, text=True)
             err.seek(0)
             done.stderr = err.read()

@@ -90,7 +90,7 @@ class Oci(OciScene):
         self.done("start", "a")
         inside = json.loads(self.done("ps", "--format", "json", "a"))
         self.assertNotIn(pid, inside)
-        self.assertEqual(len(inside), 2, inside)  # init and the program
+        self.assertEqual(len(inside), 3, inside)  # init, the program, and the helper
         self.assertEqual(self.done("ps", "a").split(), ["PID", *map(str, inside)])
         self.done("delete", "--force", "a")
         self.assertEqual(self.end(pid), 137)
@@ -198,7 +198,8 @@ class Oci(OciScene):
             return subprocess.Popen(self.words("--hold", hold, "--", "python3", "-c", "print('on')"),
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=PLAIN_ENV,
                                     pass_fds=fds)
-        for hold in ("3", "3,", "3,4x", "1,2", "500,501", "-1,-1", ""):
+        for hold in ("3", "3,", "3,4x", "1,2", "500,501", "-1,-1", "", "3,4,5", "3,4,5,", "3,4,5,2", "3,4,5,6,7",
+                     "3,4,5,6 "):
             with run(hold) as held:
                 self.assertIn("hold", held.communicate()[1].decode())
                 self.assertEqual(held.returncode, 125, hold)

@@ -108,7 +108,7 @@ class OciConfig(OciScene):
                       ("nonsense",), ("create", "--bundle"), ("create", "--nonsense", "a"),
                       ("features", "a")):
             self.refused(*words)
-        for name in ("exec", "update", "events"):
+        for name in ("update", "events"):
             self.assertIn(f"{name}: ", self.refused(name, "a"))
         self.assertEqual(os.listdir(f"{self.folder}/state"), [])
 

@@ -7,6 +7,7 @@ interop: all data $(B)/packages.test $(B)/packages.interop ## model servers, MCP
 $(B)/packages.oci: tests/interop/rules.mk ; $(call install_packages,containerd podman conmon bsdutils crun runc golang-go git debootstrap python3-grpcio containernetworking-plugins)
 interop-oci: all $(B)/packages.oci ## stepjail-oci under containerd and Podman, and the validation suite
 	/usr/bin/python3 tests/interop/test_oci_engines.py
+	/usr/bin/python3 tests/interop/test_oci_exec_engines.py
 	/usr/bin/python3 tests/interop/test_oci_networks.py
 	/usr/bin/python3 tests/interop/test_oci_cri.py
 	/usr/bin/python3 tests/interop/test_oci_images.py

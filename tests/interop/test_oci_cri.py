@@ -6,6 +6,7 @@ A client of the Container Runtime Interface says what a kubelet says: the member
 containers with their usual values. Its messages are written field by field (api.proto of Kubernetes,
 runtime.v1). containerd has a network and mounts of its own, in which CNI's plugins make the pods' bridge.
 """
+import concurrent.futures
 import hashlib
 import io
 import json
@@ -258,11 +259,32 @@ class Pods(engines.Scene, unittest.TestCase):
             self.ask("StopContainer", (1, container), (2, 1))
             self.assertEqual(self.state(container), (EXITED, status))
 
+    def execute(self, container, code, wait_s=engines.TIMEOUT, program="/bin/python3"):
+        """As a probe by a command: (status, stdout, stderr)"""
+        found = self.ask("ExecSync", (1, container), *((2, word) for word in (program, "-c", code)), (3, wait_s))
+        return found.get(3, 0), found.get(1, b"").decode(), found.get(2, b"").decode()
+
+    def test_probes(self):
+        """Commands of a kubelet's, one after another and at once; one that takes too long is ended."""
+        up = self.up("up", engines.UP)
+        self.assertEqual(self.execute(up, "import os; print(os.getuid()); open('/tmp/ready', 'w')"), (0, "1000\n", ""))
+        self.assertEqual(self.execute(up, "import os, sys; print('no', file=sys.stderr); sys.exit(len(os.listdir('/tmp')))"),
+                         (1, "", "no\n"))
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            got = list(pool.map(lambda i: self.execute(up, f"import sys; sys.exit({i})")[0], range(20)))
+        self.assertEqual(got, list(range(20)))
+        with self.assertRaises(grpc.RpcError) as error:
+            self.execute(up, "import time; time.sleep(1000)", 1)
+        self.assertEqual(error.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+        self.assertEqual(self.execute(up, "import os; print(sum(name.isdigit() for name in os.listdir('/proc')))"),
+                         (0, "2\n", ""))
+        self.assertEqual(self.state(up)[0], RUNNING)
+
     def test_what_cannot_be_done(self):
         up = self.up("up", engines.UP)
         with self.assertRaises(grpc.RpcError) as error:
-            self.ask("ExecSync", (1, up), (2, "/bin/python3"), (3, 9))
-        self.assertIn("exec: a jail runs the program that it was made for", error.exception.details())
+            self.execute(up, "", program="/bin/none")
+        self.assertIn("/bin/none: No such file", error.exception.details())
         capability = (1, [(1, "SYS_ADMIN")])
         for name, says, pid, more in (("capability", "CAP_SYS_ADMIN is refused", CONTAINER, [capability]),
                                       ("processes", "pid with a path is refused", POD, [])):

@@ -98,8 +98,10 @@ class Scene:
 
     @classmethod
     def call(cls, *words, **settings):
+        if "input" not in settings:
+            settings["stdin"] = subprocess.DEVNULL
         done = subprocess.run([*cls.engine, *words], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
+                              stderr=subprocess.PIPE, timeout=TIMEOUT,
                               check=False, text=True, **settings)
         said = f"{' '.join(map(quote, words))}\n{done.stdout}{done.stderr}"
         with open(f"{WORK}/{cls.name}.transcript", "a", encoding="utf-8") as transcript:
@@ -254,15 +256,13 @@ class Containerd(Containerds, Engine, unittest.TestCase):
 
     def test_what_cannot_be_done(self):
         self.up("no")
-        done = self.call("tasks", "exec", "--exec-id", "e", "no", "/bin/python3")
-        self.assertIn("exec: a jail runs the program that it was made for", done.stderr)
         done = self.call("tasks", "pause", "no")
         if self.limited:
             self.assertEqual(done.returncode, 0, done.stderr)
             self.done("tasks", "resume", "no")
         else:
             self.assertIn("no cgroup of its own", done.stderr)
-        self.assertEqual(len(self.done("tasks", "ps", "no").strip().split("\n")), 3)
+        self.assertEqual(len(self.done("tasks", "ps", "no").strip().split("\n")), 4)
         self.done("tasks", "rm", "-f", "no")
         self.done("containers", "rm", "no")
 
@@ -376,9 +376,6 @@ class Podman(Podmans, Engine, unittest.TestCase):
 
     def test_what_cannot_be_done(self):
         self.up("no")
-        done = self.call("exec", "no", "/bin/python3", "-c", "1")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("exec: a jail runs the program that it was made for", done.stderr)
         self.done("rm", "-f", "-t", "0", "no")
         done = self.run_once("1", "net", "--network", "host")
         self.assertRegex(done.stderr, r"linux\.namespaces: network is missing")
