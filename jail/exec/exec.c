@@ -59,7 +59,7 @@ static int begin(const struct bundle *b, const struct call *c,
 	if (r == -ECONNREFUSED)
 		r = err_say(
 			e, ECONNREFUSED,
-			"container '%s' can start no other program: its first one has ended the helper that does that, or lock-code is on",
+			"container '%s' can start no other program: its first one has ended the helper that does that, or it runs with lock-code, or with fewer than 80 --files",
 			c->id);
 	io_close_fd(&slave);
 	words_free(&w);

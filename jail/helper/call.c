@@ -73,6 +73,10 @@ int call_begin(int folder, const char *name, char *const *words, size_t count,
 	(void)close(started[0]);
 	if (n == 1)
 		return err_set(e, why, "%.200s", words[1]);
+	if (r == 0 && recv(fd, &why, 1, 0) != 1)
+		return err_say(
+			e, EPROTO,
+			"the jail's helper has not started it: it was ended, or has no --files left");
 	return r < 0 ? r : io_steal_fd(&fd);
 }
 

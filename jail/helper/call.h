@@ -7,7 +7,7 @@
  * nothing has to put its walls up a second time. A call is a connection to its socket:
  *	caller: struct call_head with CALL_FDS beside it, then its words, each with its
  *		NUL; then a byte for each signal that the program is to get
- *	helper: the program's end as a uint32_t, as waitpid(2) has it
+ *	helper: a byte when there is a process; then its end, a uint32_t as of waitpid(2)
  * The end of a connection ends the program. What the helper says may be the word of a
  * jail's program that has taken it over.
  */

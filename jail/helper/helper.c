@@ -92,6 +92,8 @@ static void begin(struct started *c)
 		if (c->pid < 0)
 			tell(fds, errno);
 	}
+	if (c->pid > 0)
+		(void)send(c->fd, "", 1, MSG_NOSIGNAL);
 	for (size_t i = 0; i < CALL_FDS; i++)
 		io_close_fd(&fds[i]);
 	if (c->pid > 0)
@@ -181,7 +183,10 @@ int main(void)
 		for (size_t i = 0; i < CALLS_MAX; i++)
 			if (fds[i].revents && started[i].fd == fds[i].fd)
 				serve(&started[i]);
-		if (fds[CALLS_MAX].revents)
-			room->fd = accept4(STDIN_FILENO, NULL, NULL, SOCK_CLOEXEC);
+		if (!room || !fds[CALLS_MAX].revents)
+			continue;
+		room->fd = accept4(STDIN_FILENO, NULL, NULL, SOCK_CLOEXEC);
+		if (room->fd < 0 && errno != EINTR && errno != ECONNABORTED)
+			return 1;
 	}
 }

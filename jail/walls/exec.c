@@ -50,7 +50,8 @@ static int start_helper(const struct child *c, struct err *e)
 
 	if (pid == 0) {
 		for (int fd = 0; fd <= 2; fd++)
-			(void)dup2(c->helper[1], fd);
+			if (dup2(c->helper[1], fd) < 0)
+				_exit(1);
 		(void)syscall(SYS_execveat, c->helper[0], "", argv, argv + 1,
 			      AT_EMPTY_PATH);
 		_exit(1);

@@ -252,6 +252,16 @@ class Exec(OciScene):
         self.over("a", pid)
         self.assertEqual([self.end(one) for one in ends], [137] * len(ends))
 
+    def test_too_few_files(self):
+        """The helper has the container's limits, too."""
+        pid = self.up("a", UP, {"process": {"rlimits": [{"type": "RLIMIT_NOFILE", "soft": 60, "hard": 60}]}})
+        self.assertIn("fewer than 80 --files", self.refused("exec", "a", "/bin/python3"))
+        self.over("a", pid)
+        pid = self.up("b", UP, {"process": {"rlimits": [{"type": "RLIMIT_NOFILE", "soft": 80, "hard": 80}]}} | MORE_PIDS)
+        ends = [self.detached("b", SLEEP) for _ in range(64)]
+        self.over("b", pid)
+        self.assertEqual([self.end(one) for one in ends], [137] * 64)
+
     def test_helper_is_attacked(self):
         """The container's program does not get at the helper's memory or fds, but may end it."""
         pid = self.up("a", REACH + UP)
@@ -310,6 +320,7 @@ class Exec(OciScene):
                                   stderr=subprocess.PIPE) as caller:
                 peer = listener.accept()[0]
                 fds = peer.recvmsg(12, socket.CMSG_SPACE(4 * 4))[1][0][2]
+                peer.sendall(b"\0")
                 for fd in array.array("i", fds):
                     os.close(fd)  # it has started, then
                 self.until(lambda caller=caller: confined(caller.pid))

@@ -183,13 +183,14 @@ START_TEST(each_member_has_its_why)
 	const struct member *m = &members[_i];
 	static const char *const kinds[] = {
 		[MEMBER_TAKEN] = "taken",     [MEMBER_OPTION] = "taken",
-		[MEMBER_ONLY] = "in part",    [MEMBER_IGNORED] = "ignored",
-		[MEMBER_REFUSED] = "refused",
+		[MEMBER_EACH] = "taken",      [MEMBER_ONLY] = "in part",
+		[MEMBER_IGNORED] = "ignored", [MEMBER_REFUSED] = "refused",
 	};
 	char row[1024] = "| ";
 
 	ck_assert(m->why && m->why[0]);
-	ck_assert((m->kind == MEMBER_TAKEN) == (m->take != NULL));
+	ck_assert((m->kind == MEMBER_TAKEN || m->kind == MEMBER_EACH) ==
+		  (m->take != NULL));
 	ck_assert((m->kind == MEMBER_ONLY) == (m->list != NULL));
 	ck_assert_msg(m->kind != MEMBER_OPTION || strncmp(m->why, "--", 2) == 0, "%s",
 		      m->path);
