@@ -7,6 +7,7 @@
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "init/io.h"
 #include "jail/helper/call.h"
@@ -81,8 +82,8 @@ static int stand_in(const struct call *c, int connection, struct err *e)
 	r = pid && file ? container_write(AT_FDCWD, file, text, e) : 0;
 	if (pid == 0 || (stays && r == 0))
 		call_watch(connection);
-	/* and with it the program */
-	if (r < 0)
+	/* and with it the program, as with this process */
+	if (!stays && r < 0)
 		(void)kill(pid, SIGKILL);
 	return r;
 }
@@ -100,6 +101,10 @@ int command_exec(const struct call *c, struct err *e)
 			    c->id);
 	if (r == 0)
 		r = read_program(&b, c, &box, e);
+	/* a helper that the program has stopped must not keep others from the container,
+	 * and one that it has ended not end this process */
+	(void)flock(box.folder, LOCK_UN);
+	(void)signal(SIGPIPE, SIG_IGN);
 	if (r == 0)
 		r = connection = begin(&b, c, &box, e);
 	bundle_free(&b);

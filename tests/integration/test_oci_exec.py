@@ -63,6 +63,12 @@ def confined(pid):
         return "Seccomp:\t2" in text.read()
 
 
+def waits(pid):
+    """In a read of the answer: the words are sent by then."""
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as text:
+        return text.read().split()[0] == "0"
+
+
 class Exec(OciScene):
     def up(self, name, program=UP, changes=None):
         pid = self.create(name, program, changes)
@@ -215,6 +221,10 @@ class Exec(OciScene):
         self.assertIn("is no JSON", self.refused("exec", "--process", self.file("bad", "x"), "a"))
         self.assertIn("bytes in all", self.refused("exec", "a", "x", *["y" * 120000] * 9))
         self.assertIn("8192 words", self.refused("exec", "a", *["x"] * 8200))
+        for words in (), ("--detach",):
+            self.assertIn("write /none/pid", self.refused("exec", *words, "--pid-file", "/none/pid", "a", "/bin/python3",
+                                                          "-c", SLEEP, self.marker))
+        self.until(lambda: len(json.loads(self.done("ps", "--format", "json", "a"))) == 3)
         self.assertIn("--preserve-fds", self.refused("exec", "--preserve-fds", "1", "a", "x"))
         self.over("a", pid)
         self.assertIn("does not exist", self.refused("exec", "a", "x"))
@@ -270,7 +280,15 @@ class Exec(OciScene):
         self.assertEqual(self.exec("a", "import os; os.kill(3, 9)").returncode, 137)
         self.assertIn("has ended the helper", self.refused("exec", "a", "x"))
         self.assertEqual(self.over("a", pid)["strays"], 0)
-        # one that is stopped keeps nobody from ending
+        # one that is stopped keeps nobody from the container, or from ending
+        pid = self.up("c", f"import os; os.kill(3, 19); {UP}")
+        with subprocess.Popen(self.command("exec", "c", "/bin/python3"), env=self.env, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as caller:
+            self.until(lambda: waits(caller.pid))
+            self.done("delete", "--force", "c")
+            self.assertIn("the jail's helper", caller.communicate()[1])
+            self.assertEqual(caller.returncode, 125)
+        self.assertEqual(self.end(pid), 137)
         pid = self.up("b", "import os; os.kill(3, 19); raise SystemExit(4)")
         self.assertEqual(self.end(pid), 4)
         self.done("delete", "b")
