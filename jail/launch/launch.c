@@ -190,7 +190,8 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 		.listener = -1,
 		.stdio = j->stdio,
 	};
-	if (parts->plan->hold)
+	/* which would be a violation of the helper's own start */
+	if (parts->plan->hold && parts->plan->lock_code != LOCK_YES)
 		(void)sscanf(parts->plan->hold, "%*d,%*d,%d,%d", &c->helper[0],
 			     &c->helper[1]);
 	r = ids_take(&j->ids, e);

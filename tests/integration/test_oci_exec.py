@@ -272,6 +272,16 @@ class Exec(OciScene):
         self.over("b", pid)
         self.assertEqual([self.end(one) for one in ends], [137] * 64)
 
+    def test_locked_code(self):
+        """Nothing more is executed, and the helper that is not there is no violation of the program's."""
+        with open(f"{self.folder}/conf/stepjail/defaults", "a", encoding="ascii") as text:
+            text.write("lock-code yes\non-violation kill\n")
+        pid = self.up("a")
+        self.assertIn("runs with lock-code", self.refused("exec", "a", "/bin/python3"))
+        self.assertEqual(len(json.loads(self.done("ps", "--format", "json", "a"))), 2)
+        report = self.over("a", pid)
+        self.assertEqual((report["strays"], report["violations"]["total"]), (0, 0))
+
     def test_helper_is_attacked(self):
         """The container's program does not get at the helper's memory or fds, but may end it."""
         pid = self.up("a", REACH + UP)
