@@ -21,7 +21,7 @@ TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
 # the proxy of --allow-host, but for what starts and confines it
 PROXY_C := $(filter-out %/main.c %/confine.c %/syscalls.c,$(wildcard jail/egress/proxy/*.c))
 PROXY_LIBS := -lcurl -lssl -lcrypto
-UNIT_JAIL_C := $(filter-out jail/main.c jail/oci/main.c jail/oci/control.c jail/exec/exec.c,$(JAIL_C) $(OCI_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c jail/egress/proxy/syscalls.c init/syscalls.c $(PROXY_C) \
+UNIT_JAIL_C := $(filter-out jail/main.c jail/oci/main.c jail/oci/control.c jail/exec/%,$(JAIL_C) $(OCI_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c jail/egress/proxy/syscalls.c init/syscalls.c $(PROXY_C) \
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c init/wire_reader.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)

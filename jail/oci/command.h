@@ -21,6 +21,7 @@ enum option_id {
 	OPTION_FORCE,
 	OPTION_PROCESS,
 	OPTION_DETACH,
+	OPTION_STATS,
 	OPTION_COUNT
 };
 
@@ -33,6 +34,13 @@ struct call {
 
 /** container_running() - As container_open(), of one that has not ended; or -ESRCH */
 int container_running(struct container *box, const struct call *c, struct err *e);
+
+/**
+ * container_leaf() - The same of one that has a cgroup leaf of its own; or -ENOENT
+ * @leaf:	Gets its path, of at most @size bytes
+ */
+int container_leaf(struct container *box, const struct call *c, char *leaf, size_t size,
+		   struct err *e);
 
 /**
  * console_open() - Make a terminal, if a bundle has one
@@ -54,4 +62,5 @@ int command_ps(const struct call *c, struct err *e);
 int command_pause(const struct call *c, struct err *e);
 int command_resume(const struct call *c, struct err *e);
 int command_exec(const struct call *c, struct err *e);
+int command_events(const struct call *c, struct err *e);
 int command_explain(const struct call *c, struct err *e);

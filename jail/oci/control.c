@@ -189,25 +189,36 @@ static void find_cgroup(pid_t pid, char *path, size_t size)
 	(void)snprintf(path, size, "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
 }
 
-static int freeze(const struct call *c, const char *value, struct err *e)
+int container_leaf(struct container *box, const struct call *c, char *leaf, size_t size,
+		   struct err *e)
 {
-	char own[PATH_MAX], watcher[PATH_MAX], path[PATH_MAX + 64];
-	cleanup_container struct container box = CONTAINER_NONE;
-	int r = container_running(&box, c, e);
+	char own[PATH_MAX], watcher[PATH_MAX];
+	int r = container_running(box, c, e);
 
 	if (r < 0)
 		return r;
-	find_cgroup(box.program.pid, own, sizeof(own));
-	find_cgroup(box.watcher.pid, watcher, sizeof(watcher));
-	if (process_find(box.program.pid).start != box.program.start)
+	find_cgroup(box->program.pid, own, sizeof(own));
+	find_cgroup(box->watcher.pid, watcher, sizeof(watcher));
+	if (process_find(box->program.pid).start != box->program.start)
 		return not_running(e);
+	(void)snprintf(leaf, size, CGROUPS "%s", own);
 	/* a leaf holds one jail; without, both are in a cgroup of others */
-	if (!own[0] || strcmp(own, watcher) == 0)
-		return err_say(
-			e, ENOENT,
-			"container '%s' has no cgroup of its own (--allow-missing cgroup): it cannot be frozen",
-			c->id);
-	(void)snprintf(path, sizeof(path), CGROUPS "%s/cgroup.freeze", own);
+	return own[0] && strcmp(own, watcher) != 0
+		       ? 0
+		       : err_say(e, ENOENT,
+				 "container '%s' has no cgroup of its own (--allow-missing cgroup): it cannot be frozen or measured",
+				 c->id);
+}
+
+static int freeze(const struct call *c, const char *value, struct err *e)
+{
+	char path[PATH_MAX + 64];
+	cleanup_container struct container box = CONTAINER_NONE;
+	int r = container_leaf(&box, c, path, PATH_MAX, e);
+
+	if (r < 0)
+		return r;
+	(void)strcat(path, "/cgroup.freeze");
 	r = io_write_file_at(AT_FDCWD, path, value);
 	return r < 0 ? err_set(e, -r, "write %s into %s", value, path) : 0;
 }

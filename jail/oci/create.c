@@ -37,7 +37,7 @@ struct making {
 	int start;    /* the FIFO, for the watcher */
 	int helper;   /* a file of it, to be executed */
 	int socket;   /* for the helper; "exec" in the container's folder */
-	int console;  /* becomes stdin, stdout and stderr; or -1 */
+	int console;  /* becomes stdin, stdout and stderr; 0: none */
 	pid_t child;
 };
 
@@ -132,7 +132,7 @@ static void become_watcher(struct making *m, const char *stepjail)
 	io_close_fd(&m->go[1]);
 	if (read(m->go[0], &byte, 1) != 1)
 		_exit(1);
-	for (int fd = 0; m->console >= 0 && fd <= 2; fd++)
+	for (int fd = 0; m->console > 0 && fd <= 2; fd++)
 		(void)dup2(m->console, fd);
 	(void)setsid();
 	/* an engine may block or ignore some, and stepjail would not end by them then */
@@ -171,14 +171,13 @@ static int tell_failure(const struct making *m, struct err *e)
 
 static void describe(struct making *m, const char *id)
 {
-	const cJSON *annotations =
-		cJSON_GetObjectItemCaseSensitive(m->bundle.config, "annotations");
 	cJSON *json = m->box.json = cJSON_CreateObject();
 
 	(void)cJSON_AddStringToObject(json, "id", id);
 	(void)cJSON_AddStringToObject(json, "bundle", m->bundle.folder);
-	(void)cJSON_AddItemToObject(json, "annotations",
-				    cJSON_Duplicate(annotations, true));
+	(void)cJSON_AddItemToObject(
+		json, "annotations",
+		cJSON_DetachItemFromObjectCaseSensitive(m->bundle.config, "annotations"));
 }
 
 /* until the watcher tells the program's pid */
@@ -241,13 +240,7 @@ static void undo(struct making *m)
 
 int command_create(const struct call *c, struct err *e)
 {
-	struct making m = { .box = CONTAINER_NONE,
-			    .go = { -1, -1 },
-			    .ready = { -1, -1 },
-			    .start = -1,
-			    .helper = -1,
-			    .socket = -1,
-			    .console = -1 };
+	struct making m = { .box = CONTAINER_NONE };
 	int r = make(&m, c, e);
 
 	if (r < 0)

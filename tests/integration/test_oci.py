@@ -95,13 +95,27 @@ class Oci(OciScene):
         self.done("delete", "--force", "a")
         self.assertEqual(self.end(pid), 137)
 
-    def test_pause(self):
-        pid = self.create("a", UP)
+    def test_pause_and_events(self):
+        pid = self.create("a", UP, {"linux": {"resources": {"memory": {"limit": 64 << 20}, "pids": {"limit": 33}}}})
         if missing_words(tuple(self.drop)):
             self.assertIn("no cgroup of its own", self.refused("pause", "a"))
+            self.assertIn("no cgroup of its own", self.refused("events", "--stats", "a"))
         else:
             self.done("pause", "a")
             self.done("resume", "a")
+            self.done("start", "a")
+            self.wait_output("up\n")
+            told = json.loads(self.done("events", "--stats", "a"))
+            self.assertEqual((told["type"], told["id"]), ("stats", "a"))
+            used = told["data"]
+            self.assertEqual((used["memory"]["usage"]["limit"], used["pids"]["limit"]), (64 << 20, 34))
+            self.assertEqual(used["pids"]["current"], 3)  # init, the program, and the helper
+            self.assertGreater(used["cpu"]["usage"]["total"], 1000000)
+            self.assertGreater(used["memory"]["usage"]["usage"], 1000000)
+            with subprocess.Popen(self.command("events", "a"), env=self.env, stdout=subprocess.PIPE) as events:
+                self.assertEqual(json.loads(events.stdout.readline())["id"], "a")
+                self.done("kill", "a", "KILL")
+                self.assertEqual(events.wait(), 0)  # with the container
         self.done("delete", "--force", "a")
         self.end(pid)
 

@@ -108,8 +108,7 @@ class OciConfig(OciScene):
                       ("nonsense",), ("create", "--bundle"), ("create", "--nonsense", "a"),
                       ("features", "a")):
             self.refused(*words)
-        for name in ("update", "events"):
-            self.assertIn(f"{name}: ", self.refused(name, "a"))
+        self.assertIn("update: ", self.refused("update", "a"))
         self.assertEqual(os.listdir(f"{self.folder}/state"), [])
 
     def test_what_cannot_be_made(self):

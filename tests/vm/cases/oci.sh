@@ -1,4 +1,4 @@
-# expects: a container of stepjail-oci has its limits, is frozen and thawed, ends out of memory, and leaves nothing
+# expects: a container of stepjail-oci has its limits, is frozen, thawed and counted, has what exec starts, ends out of memory, and leaves nothing
 # vm: --file build/oci-libs/lib:/lib --file build/oci-libs/lib64:/lib64 --file build/stepjail-oci:/build/stepjail-oci
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
@@ -46,6 +46,21 @@ sleep 1
 is "bytes written while frozen" "$(($(wc -c </tmp/out) - size))" 0
 $oci resume a || fail resume
 until_true 10 counts "$size" || fail "it does not go on"
+$oci events --stats a >/tmp/stats || fail events
+grep -q '"limit":33554432}},"pids":{"current":3,"limit":6}' /tmp/stats || fail "$(cat /tmp/stats)"
+
+# what exec starts is in the leaf, too, and ends with its stand-in
+processes()
+{
+	[ "$($oci ps a | wc -l)" -eq "$1" ]
+}
+$oci exec a /bin/sh -c 'exit 7'
+is "status of exec" $? 7
+$oci exec a /bin/sh -c 'while :; do :; done' &
+until_true 10 processes 5 || fail "$($oci ps a)"
+is "leaf of exec" "$top$(sed -n 's/^0:://p' "/proc/$($oci ps a | tail -n 1)/cgroup")" "$of"
+kill -9 $!
+until_true 10 processes 4 || fail "$($oci ps a)"
 $oci kill a TERM || fail kill
 stopped()
 {
