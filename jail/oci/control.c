@@ -212,13 +212,13 @@ int container_leaf(struct container *box, const struct call *c, char *leaf, size
 
 static int freeze(const struct call *c, const char *value, struct err *e)
 {
-	char path[PATH_MAX + 64];
+	char leaf[PATH_MAX], path[PATH_MAX + 64];
 	cleanup_container struct container box = CONTAINER_NONE;
-	int r = container_leaf(&box, c, path, PATH_MAX, e);
+	int r = container_leaf(&box, c, leaf, sizeof(leaf), e);
 
 	if (r < 0)
 		return r;
-	(void)strcat(path, "/cgroup.freeze");
+	(void)snprintf(path, sizeof(path), "%s/cgroup.freeze", leaf);
 	r = io_write_file_at(AT_FDCWD, path, value);
 	return r < 0 ? err_set(e, -r, "write %s into %s", value, path) : 0;
 }
