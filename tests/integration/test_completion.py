@@ -58,7 +58,7 @@ class Bash(Scene):
         self.assertEqual(self.bash("stepjail-agent transcripts "), ["list", "show", "verify", "violations", "prune"])
         self.assertEqual(self.bash("stepjail-transcripts v"), ["verify", "violations"])
         self.assertIn("create", self.bash("stepjail-oci --root /x "))
-        self.assertNotIn("exec", self.bash("stepjail-oci "))
+        self.assertNotIn("update", self.bash("stepjail-oci "))
         self.assertEqual(self.bash("stepjail help ex"), ["explain"])
 
     def test_every_option(self):

@@ -320,7 +320,7 @@ class Exec(OciScene):
         with open(f"{BUILD}/stepjail-helper", "rb") as file:
             os.write(helper, file.read())
         os.fchmod(helper, mode)
-        if self.as_user:
+        if self.as_user and os.geteuid() == 0:
             os.fchown(helper, 0, 0)
         fds = (into[0], outof[1], helper, listener.fileno())
         with subprocess.Popen(self.words("--hold", ",".join(map(str, fds)), "--rootfs", f"{BUILD}/rootfs/core", "--",
