@@ -22,15 +22,14 @@ static int read_program(struct bundle *b, const struct call *c,
 
 	if (c->option[OPTION_PROCESS])
 		return bundle_process(b, c->option[OPTION_PROCESS], e);
+	if (!c->words[0])
+		return err_say(e, EINVAL, "exec: say --process FILE, or PROGRAM...");
 	r = bundle_read(b, bundle_text(box->json, "bundle"), e);
 	b->terminal = false;
-	if (r == 0 && c->words[0])
-		words_free(&b->args);
-	for (size_t i = 0; r == 0 && c->words[i]; i++)
+	words_free(&b->args);
+	for (size_t i = 0; c->words[i]; i++)
 		words_add(&b->args, "%s", c->words[i]);
-	return r == 0 && !c->words[0]
-		       ? err_say(e, EINVAL, "exec: say --process FILE, or PROGRAM...")
-		       : r;
+	return r;
 }
 
 /* those that begin so, without that */

@@ -4,10 +4,12 @@
 This process is what an engine's shim is: the subreaper that adopts a container's watcher, and
 gets the program's exit status from it.
 """
+import array
 import copy
 import ctypes
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import time
@@ -116,8 +118,32 @@ class OciScene(Host):
         with open(self.out, encoding="utf-8") as out:
             return out.read()
 
-    def wait_output(self, words):
+    def until(self, condition):
         end = time.monotonic() + TIMEOUT
-        while words not in self.output():
+        while not condition():
             self.assertLess(time.monotonic(), end, self.output())
             time.sleep(0.01)
+
+    def wait_output(self, words):
+        self.until(lambda: words in self.output())
+
+    def listen(self):
+        """What an engine listens at for terminals: a socket, and its path."""
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        path = f"{self.folder}/console"
+        listener.bind(path)
+        listener.listen()
+        os.chmod(path, 0o666)
+        return listener, path
+
+    def type_into(self, listener):
+        """The one terminal that has come gets a line; what its program printed is checked."""
+        fds = array.array("i")
+        with listener.accept()[0] as peer:
+            fds.frombytes(peer.recvmsg(64, socket.CMSG_SPACE(4))[1][0][2])
+        self.addCleanup(os.close, fds[0])
+        os.write(fds[0], b"typed\n")
+        got = b""
+        while b"True True typed" not in got:
+            got += os.read(fds[0], 1000)

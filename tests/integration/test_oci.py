@@ -1,13 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_oci.py - a container's life by the command line of stepjail-oci, without an engine"""
-import array
 import concurrent.futures
 import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -120,28 +118,15 @@ class Oci(OciScene):
         self.end(pid)
 
     def test_terminal(self):
-        listener = socket.socket(socket.AF_UNIX)
-        self.addCleanup(listener.close)
-        path = f"{self.folder}/console"
-        listener.bind(path)
-        listener.listen()
-        os.chmod(path, 0o666)
+        listener, path = self.listen()
         bundle = self.bundle("bundle", "import os; print(os.isatty(0), os.isatty(1), input())",
                              {"process": {"terminal": True}})
         self.done("create", "--bundle", bundle, "--pid-file", f"{bundle}/pid",
                   "--console-socket", path, "a")
-        fds = array.array("i")
-        with listener.accept()[0] as peer:
-            fds.frombytes(peer.recvmsg(64, socket.CMSG_SPACE(4))[1][0][2])
         self.done("start", "a")
-        os.write(fds[0], b"typed\n")
+        self.type_into(listener)
         with open(f"{bundle}/pid", encoding="ascii") as text:
-            pid = int(text.read())
-        got = b""
-        while b"True True typed" not in got:
-            got += os.read(fds[0], 1000)
-        self.assertEqual(self.end(pid), 0)
-        os.close(fds[0])
+            self.assertEqual(self.end(int(text.read())), 0)
         self.done("delete", "a")
         self.assertIn("--console-socket", self.refused("create", "--bundle", bundle,
                                                        "--console-socket", "/nowhere", "a"))

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -150,17 +149,17 @@ class Exec(OciScene):
         for name in "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGWINCH":
             stand_in = self.detached("a", code.format(name) + SLEEP)
             self.wait_output("on\n")
-            self.as_root(os.kill, stand_in, getattr(signal, name))
+            os.kill(stand_in, getattr(signal, name))
             self.assertEqual(self.end(stand_in), 3)
             with open(self.out, "w", encoding="ascii"):
                 pass
         stand_in = self.detached("a", SLEEP)
-        self.as_root(os.kill, stand_in, signal.SIGTERM)
+        os.kill(stand_in, signal.SIGTERM)
         self.assertEqual(self.end(stand_in), 143)
         # whoever kills it kills the program
         stand_in = self.detached("a", SLEEP)
         self.assertEqual(len(json.loads(self.done("ps", "--format", "json", "a"))), 4)
-        self.as_root(os.kill, stand_in, signal.SIGKILL)
+        os.kill(stand_in, signal.SIGKILL)
         self.assertEqual(self.end(stand_in), 137)
         self.until(lambda: len(json.loads(self.done("ps", "--format", "json", "a"))) == 3)
         # with the container all end; what was running is told
@@ -172,36 +171,15 @@ class Exec(OciScene):
         self.assertEqual([self.end(one) for one in ends], [137] * 3)
         self.assertEqual(report["strays"], 3)
 
-    def as_root(self, act, *words):
-        act(*words)
-
-    def until(self, condition):
-        end = time.monotonic() + TIMEOUT
-        while not condition():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
-
     def test_terminal(self):
         pid = self.up("a")
-        listener = socket.socket(socket.AF_UNIX)
-        self.addCleanup(listener.close)
-        path = f"{self.folder}/console"
-        listener.bind(path)
-        listener.listen()
-        os.chmod(path, 0o666)
+        listener, path = self.listen()
         process = self.process("import os; print(os.isatty(0), os.isatty(2), input())", terminal=True)
         self.done("exec", "--detach", "--pid-file", f"{self.folder}/pid", "--process", process, "--console-socket",
                   path, "a")
-        fds = array.array("i")
-        with listener.accept()[0] as peer:
-            fds.frombytes(peer.recvmsg(64, socket.CMSG_SPACE(4))[1][0][2])
-        os.write(fds[0], b"typed\n")
-        got = b""
-        while b"True True typed" not in got:
-            got += os.read(fds[0], 1000)
+        self.type_into(listener)
         with open(f"{self.folder}/pid", encoding="ascii") as text:
             self.assertEqual(self.end(int(text.read())), 0)
-        os.close(fds[0])
         self.assertIn("go together", self.refused("exec", "--process", process, "a"))
         self.over("a", pid)
 
