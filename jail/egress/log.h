@@ -45,11 +45,20 @@ struct egress_row {
 	uint64_t sent, received; /* bytes, from the jail and to it, of those that ended */
 };
 
+/* what the launcher, then the watcher or a session has of its proxy */
+enum egress_fd {
+	EGRESS_SOCKET, /* to it */
+	EGRESS_LOG,    /* sealed memfd */
+	EGRESS_SNMP,   /* /proc/PID/net/snmp, and snmp6, of the jail: see report.h */
+	EGRESS_FDS = EGRESS_SNMP + 2,
+};
+
 struct egress_log {
 	uint32_t landlock_abi; /* of the proxy's own walls */
 	uint32_t whole;        /* 1: the proxy ended in order, and all is here */
 	uint32_t rows;
-	uint32_t more; /* connections for which there was no row */
+	uint32_t more;   /* connections for which there was no row */
+	uint64_t bypass; /* not the proxy's: see report.h */
 	struct egress_row row[EGRESS_ROWS];
 };
 
@@ -63,15 +72,3 @@ extern const struct egress_words egress_words[EGRESS_ENDS];
 
 /** egress_clamp() - A row that anything may have been written into, made one */
 void egress_clamp(struct egress_row *row);
-
-/**
- * egress_print() - Write @words, and a JSON object of the log, or null where there is
- * none
- * @seen:	A copy of the log as it was, what is in it is left out; or NULL. Brought
- *		up to date
- */
-void egress_print(const char *words, const struct egress_log *log,
-		  struct egress_log *seen, FILE *out);
-
-/** egress_tell() - Say on stderr what was refused, a line for each host */
-void egress_tell(const struct egress_log *log);

@@ -8,8 +8,6 @@
 #include "jail/egress/place/place.h"
 #include "jail/plan/plan.h"
 
-#define URL "http://127.0.0.1:3128" /* EGRESS_PORT */
-
 static int add(const char **list, size_t *count, size_t max, const char *spec,
 	       struct err *e)
 {
@@ -44,8 +42,10 @@ int plan_add_header(struct plan *p, const char *spec, struct err *e)
 
 int plan_complete_egress(struct plan *p, struct err *e)
 {
-	static const char *const variables[] = { "http_proxy=" URL, "https_proxy=" URL,
-						 "HTTP_PROXY=" URL, "HTTPS_PROXY=" URL };
+	static const char *const variables[] = { "http_proxy=" PROXY_URL,
+						 "https_proxy=" PROXY_URL,
+						 "HTTP_PROXY=" PROXY_URL,
+						 "HTTPS_PROXY=" PROXY_URL };
 	int r = 0;
 
 	if (p->host_count == 0)

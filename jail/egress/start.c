@@ -4,61 +4,30 @@
  */
 #include <inttypes.h>
 #include <limits.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "init/io.h"
-#include "jail/base/fd_passing.h"
+#include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/egress/start.h"
 #include "jail/launch/shipped.h"
 #include "jail/walls/landlock.h"
 
 #define COLLECT_MS 2000
-#define BACKLOG 128
 #define HEADER_BYTES (PLACE_HOST_MAX + PLAN_HEADER_NAME_MAX + 16)
 
-/* In a process of its own, which the jail's namespaces keep: make the jail's listening
- * socket, and hand it over. */
-static _Noreturn void make_listener(const struct jail *j, int to)
+/* What a proxy accepts from must be nothing that is always ready and has nobody. */
+static int check_port(int port, struct err *e)
 {
-	const struct sockaddr_in at = { .sin_family = AF_INET,
-					.sin_port = htons(EGRESS_PORT),
-					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int errnum = 0, fd = -1;
+	int listens = 0;
 
-	if (setns(j->pidfd, CLONE_NEWNET | (j->ids.own ? 0 : CLONE_NEWUSER)) < 0 ||
-	    (fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 ||
-	    bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 ||
-	    listen(fd, BACKLOG) < 0)
-		errnum = errno;
-	(void)fd_passing_send(to, &errnum, sizeof(errnum), &fd, errnum ? 0 : 1);
-	_exit(0);
-}
-
-static int get_listener(const struct jail *j, int *listener, struct err *e)
-{
-	int ends[2], errnum = 0, r;
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return err_set(e, errno, "egress: socket pair");
-	pid = fork();
-	if (pid == 0)
-		make_listener(j, ends[1]);
-	(void)close(ends[1]);
-	r = pid < 0 ? -errno
-		    : fd_passing_receive(ends[0], &errnum, sizeof(errnum), listener, 1);
-	(void)close(ends[0]);
-	if (pid > 0)
-		(void)waitpid(pid, NULL, 0);
-	if (r >= 0 && errnum)
-		r = -errnum;
-	return r < 0 ? err_set(e, -r, "egress: listen in the jail's network namespace")
-		     : 0;
+	(void)getsockopt(port, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+			 &(socklen_t){ sizeof(listens) });
+	return listens ? 0 : err_say(e, EBADMSG, "egress: no port came through the gate");
 }
 
 /* HOST:NAME=FILE becomes HOST:NAME=FD: the proxy has an id that may not open it. */
@@ -71,24 +40,21 @@ static int open_header(const char *spec, char *word, struct err *e)
 	return fd < 0 ? err_set(e, errno, "--secret-header: open %.200s", path) : 0;
 }
 
-/* Become the proxy. What is not said to stay open is closed by exec. */
-static int become(const struct jail *j, int program, int control, int log, uid_t id,
+/* Become the proxy, with a socket to it, the log and the port. What is not said to stay
+ * open is closed by exec. */
+static int become(const struct plan *p, int program, const int fds[3], uid_t id,
 		  struct err *e)
 {
-	const struct plan *p = j->plan;
 	const char *argv[4 + PLAN_HOSTS_MAX + PLAN_HEADERS_MAX] = { "stepjail-egress" };
 	const char *environment[3] = { NULL };
 	char first[96], header[PLAN_HEADERS_MAX][HEADER_BYTES];
-	int listener = -1, r = get_listener(j, &listener, e);
 	size_t n = 2, count = 0;
 
-	if (r < 0)
-		return r;
-	if (fcntl(control, F_SETFD, 0) < 0 || fcntl(log, F_SETFD, 0) < 0 ||
-	    fcntl(listener, F_SETFD, 0) < 0 || close_range(0, 2, 0) < 0 ||
+	if (fcntl(fds[0], F_SETFD, 0) < 0 || fcntl(fds[1], F_SETFD, 0) < 0 ||
+	    fcntl(fds[2], F_SETFD, 0) < 0 || close_range(0, 2, 0) < 0 ||
 	    io_hold_standard(O_RDWR) < 0)
 		return err_set(e, errno, "egress: its fds");
-	(void)snprintf(first, sizeof(first), "%d,%d,%d,%" PRIu64, control, log, listener,
+	(void)snprintf(first, sizeof(first), "%d,%d,%d,%" PRIu64, fds[0], fds[1], fds[2],
 		       p->limit[LIMIT_EGRESS_BYTES]);
 	argv[1] = first;
 	for (size_t i = 0; i < p->host_count; i++)
@@ -119,7 +85,7 @@ static int open_log(struct err *e)
 	return io_steal_fd(&fd);
 }
 
-int egress_start(const struct jail *j, struct egress *g, struct err *e)
+int egress_start(const struct jail *j, int *port, struct egress *g, struct err *e)
 {
 	char path[PATH_MAX];
 	cleanup_fd int program = -1;
@@ -132,21 +98,32 @@ int egress_start(const struct jail *j, struct egress *g, struct err *e)
 		return err_say(
 			e, ENOSYS,
 			"--allow-host: this kernel has no Landlock, which confines the proxy: " LANDLOCK_REMEDY);
-	g->log = open_log(e);
-	if (g->log >= 0)
+
+	cleanup_fd int dir = procfs_open(j->pid);
+
+	g->fd[EGRESS_LOG] = open_log(e);
+	g->fd[EGRESS_SNMP] = procfs_open_at(dir, "net/snmp", O_RDONLY);
+	/* a kernel may have no IPv6 */
+	g->fd[EGRESS_SNMP + 1] = procfs_open_at(dir, "net/snmp6", O_RDONLY);
+	if (g->fd[EGRESS_SNMP] < 0)
+		return err_set(e, -g->fd[EGRESS_SNMP],
+			       "egress: open the jail's net/snmp");
+	if (g->fd[EGRESS_LOG] >= 0 && check_port(*port, e) == 0)
 		program = shipped_program("stepjail-egress", path, sizeof(path), e);
 	if (program < 0 || ids_take_other(&j->ids, &id, e) < 0)
 		return -e->errnum;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(e, errno, "egress: socket pair");
-	g->socket = ends[0];
+	g->fd[EGRESS_SOCKET] = ends[0];
 	g->pid = fork();
 	if (g->pid == 0) {
-		(void)become(j, program, ends[1], g->log, id, e);
+		(void)become(j->plan, program,
+			     (int[]){ ends[1], g->fd[EGRESS_LOG], *port }, id, e);
 		(void)send(ends[1], e, sizeof(*e), MSG_NOSIGNAL);
 		_exit(1);
 	}
 	(void)close(ends[1]);
+	io_close_fd(port);
 	return g->pid < 0 ? err_set(e, errno, "egress: start a process") : 0;
 }
 
@@ -168,21 +145,21 @@ int egress_hear(int socket, int wait_ms, struct err *e)
 
 int egress_map(struct egress *g, struct err *e)
 {
-	void *at = g->log < 0 ? NULL
-			      : mmap(NULL, sizeof(*g->map), PROT_READ, MAP_SHARED, g->log,
-				     0);
+	void *at = g->fd[EGRESS_LOG] < 0 ? NULL
+					 : mmap(NULL, sizeof(*g->map), PROT_READ,
+						MAP_SHARED, g->fd[EGRESS_LOG], 0);
 
 	if (at == MAP_FAILED)
 		return err_set(e, errno, "--allow-host: map the log");
 	g->map = at;
-	io_close_fd(&g->log);
+	io_close_fd(&g->fd[EGRESS_LOG]);
 	return 0;
 }
 
 void egress_end(struct egress *g)
 {
-	io_close_fd(&g->socket);
-	io_close_fd(&g->log);
+	for (size_t i = 0; i < EGRESS_FDS; i++)
+		io_close_fd(&g->fd[i]);
 	if (g->map)
 		(void)munmap((void *)(uintptr_t)g->map, sizeof(*g->map));
 	if (g->pid > 0 && kill(g->pid, SIGKILL) == 0)

@@ -3,39 +3,39 @@
  * start.h - a jail's one way out: the proxy of --allow-host, as its jail's launcher sees
  * it
  *
- * The jail has loopback alone, and on 127.0.0.1:EGRESS_PORT a socket that listens. A
- * process enters the jail's network namespace to make that socket, hands it over and
- * ends. The proxy, stepjail-egress (jail/egress/proxy/), is a process outside with that
- * socket: before it accepts anything from it, it has confined itself, see
- * proxy/confine.c. What it holds: that socket, the log, a socket whose end of file ends
- * it, and the secrets of --secret-header. As root, an id of its own.
+ * The jail has loopback alone, and on PROXY_PORT a socket that listens, which came
+ * through the gate (walls/gate.h). The proxy, stepjail-egress (jail/egress/proxy/), is a
+ * process outside with that socket: before it accepts anything from it, it has confined
+ * itself, see proxy/confine.c. What it holds: that socket, the log, a socket whose end of
+ * file ends it, and the secrets of --secret-header. As root, an id of its own.
+ *
+ * There is no other way out, and what tries one, the kernel counts: names looked up, UDP,
+ * a connection to an address.
  */
 #pragma once
 
 #include "jail/egress/log.h"
 #include "jail/launch/launch.h"
 
-#define EGRESS_PORT 3128 /* on 127.0.0.1 in the jail; options.c names it, too */
-
 struct egress {
-	int socket;                   /* to the proxy; -1: there is none */
-	int log;                      /* sealed memfd */
+	int fd[EGRESS_FDS];           /* -1: there is none, or not any more */
 	pid_t pid;                    /* the launcher's child */
-	const struct egress_log *map; /* of log; NULL: no host is allowed */
+	const struct egress_log *map; /* of the log; NULL: no host is allowed */
 };
 
-#define EGRESS_NONE ((struct egress){ .socket = -1, .log = -1 })
+#define EGRESS_NONE ((struct egress){ .fd = { -1, -1, -1, -1 } })
 
 /**
  * egress_start() - Start the proxy of a jail, where its plan has --allow-host
  * @j:		Complete, and its program has not started
+ * @port:	Of the gate: closed
  * @g:		EGRESS_NONE before; the caller closes its fds
  *
  * What the proxy says when it is confined, or why it is not, egress_hear() reads.
  *
  * Return: 0, or -errno
  */
-int egress_start(const struct jail *j, struct egress *g, struct err *e);
+int egress_start(const struct jail *j, int *port, struct egress *g, struct err *e);
 
 /**
  * egress_hear() - Read the one packet that a proxy says

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "init/io.h"
-#include "jail/walls/gate.h"
 #include "jail/base/host.h"
 #include "jail/walls/landlock.h"
 #include "jail/launch/launch.h"
@@ -186,8 +185,7 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 		.init_fd = parts->init_fd,
 		.control = -1,
 		.gate = -1,
-		.netlink = -1,
-		.listener = -1,
+		.handed = { -1, -1, -1 },
 		.stdio = j->stdio,
 	};
 	/* which would be a violation of the helper's own start */

@@ -7,7 +7,6 @@
 #include "jail/base/json.h"
 #include "jail/base/procfs.h"
 #include "jail/launch/launch.h"
-#include "jail/walls/gate.h"
 
 /*
  * What a function of the read-back is given. Each function compares one thing with the

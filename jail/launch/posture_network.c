@@ -149,7 +149,7 @@ int posture_network(const struct look *l, struct err *e)
 	const struct plan *p = l->jail->plan;
 	bool up = p->net == NET_LOOPBACK;
 	cleanup_network struct nl_sock *sk = NULL;
-	int r = network_open(l->ready->netlink, l->dir, &sk, e);
+	int r = network_open(l->ready->fd[GATE_NETLINK], l->dir, &sk, e);
 
 	(void)fprintf(l->out, "{\"leased\":%s",
 		      l->jail->lease.inside && p->net != NET_ENTERED ? "true" : "false");

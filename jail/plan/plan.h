@@ -58,6 +58,10 @@ enum limit {
 	LIMIT_COUNT,
 };
 
+/* of --allow-host, on the jail's loopback */
+#define PROXY_PORT 3128
+#define PROXY_URL "http://127.0.0.1:3128"
+
 enum plan_net { NET_NONE, NET_LOOPBACK, NET_ENTERED };
 enum plan_net_namespace { NET_LEASED, NET_FRESH };
 enum plan_proc { PROC_PID, PROC_NONE };

@@ -3,11 +3,16 @@
  * gate.c - where the program waits until the launcher has looked: see gate.h
  */
 
+#include <netinet/in.h>
+
 #include <linux/netlink.h>
 
 #include "init/io.h"
-#include "jail/walls/gate.h"
 #include "jail/base/fd_passing.h"
+#include "jail/plan/plan.h"
+#include "jail/walls/gate.h"
+
+#define BACKLOG 128
 
 int gate_make(int *outside, int *inside, struct err *e)
 {
@@ -22,10 +27,23 @@ int gate_make(int *outside, int *inside, struct err *e)
 	return 0;
 }
 
-int gate_open_netlink(int *netlink, struct err *e)
+int gate_open_sockets(int fd[GATE_FDS], bool port, struct err *e)
 {
-	*netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	return *netlink < 0 ? err_set(e, errno, "net: open a route socket") : 0;
+	/* lo, the one interface, has no address before the launcher has set it up */
+	const struct sockaddr_in any = { .sin_family = AF_INET,
+					 .sin_port = htons(PROXY_PORT) };
+
+	fd[GATE_NETLINK] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (fd[GATE_NETLINK] < 0)
+		return err_set(e, errno, "net: open a route socket");
+	if (!port)
+		return 0;
+	fd[GATE_PORT] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd[GATE_PORT] < 0 ||
+	    bind(fd[GATE_PORT], (const struct sockaddr *)&any, sizeof(any)) < 0 ||
+	    listen(fd[GATE_PORT], BACKLOG) < 0)
+		return err_set(e, errno, "net: listen at the proxy's port");
+	return 0;
 }
 
 static void pack_ready(uint32_t landlock, unsigned char *head)
@@ -62,10 +80,9 @@ int gate_wait(int inside, uint32_t landlock, struct err *e)
 /* the next byte, and the fd beside it; 1, 0 for end of file, or -errno */
 static int receive_byte(int outside, struct gate_ready *ready)
 {
-	int *const fds[GATE_FDS] = { &ready->netlink, &ready->listener };
 	struct ucred who = { 0 };
 	int r = fd_passing_receive_by(outside, ready->head + ready->have, 1, MSG_DONTWAIT,
-				      fds[ready->have], 1, &who);
+				      &ready->fd[ready->have], 1, &who);
 
 	if (r < 0)
 		return r == -EPIPE ? 0 : r;
@@ -80,8 +97,8 @@ int gate_receive(int outside, struct gate_ready *ready, struct err *e)
 	struct wire_header h;
 	int r = 1;
 
-	if (ready->have == 0)
-		ready->netlink = ready->listener = -1;
+	for (size_t i = ready->have; i < GATE_FDS; i++)
+		ready->fd[i] = -1;
 	while (r > 0 && ready->have < GATE_FDS)
 		r = receive_byte(outside, ready);
 	while (r > 0 && ready->have < sizeof(ready->head)) {
@@ -96,15 +113,19 @@ int gate_receive(int outside, struct gate_ready *ready, struct err *e)
 		r = -EBADMSG;
 	if (r == -EAGAIN || r == -EINTR)
 		return -EAGAIN;
-	if (r > 0) {
+	if (r > 0)
 		ready->landlock = h.step;
-	} else {
-		io_close_fd(&ready->netlink);
-		io_close_fd(&ready->listener);
-	}
+	else
+		gate_close(ready);
 	if (r == -EBADMSG)
 		return err_say(e, EBADMSG, "gate: the program's process says nonsense");
 	return r < 0 ? err_set(e, -r, "gate: receive") : r;
+}
+
+void gate_close(struct gate_ready *ready)
+{
+	for (size_t i = 0; i < GATE_FDS; i++)
+		io_close_fd(&ready->fd[i]);
 }
 
 int gate_open(int *outside)

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "init/wire.h"
@@ -23,19 +24,25 @@ int gate_make(int *outside, int *inside, struct err *e);
 /* what is the launcher's, in the order in which it is handed over */
 enum gate_fd {
 	GATE_NETLINK,  /* a route socket, by which the launcher sees the network */
+	GATE_PORT,     /* listens at PROXY_PORT, where the jail has lo; for its proxy */
 	GATE_LISTENER, /* for violations */
 	GATE_FDS
 };
 
+#define GATE_NONE                                                                        \
+	{                                                                                \
+		.fd = { -1, -1, -1 }                                                     \
+	}
+
 /**
- * gate_open_netlink() - Open a route socket in the calling process's network namespace
- * @netlink:	Gets it, close-on-exec: the launcher reads the namespace back with it
- *
- * See rtnetlink(7), and network.h for the launcher's part.
+ * gate_open_sockets() - Open sockets in the calling process's network namespace
+ * @fd:		Gets them, close-on-exec: by the first the launcher reads the namespace
+ *		back, see rtnetlink(7) and network.h; at the second a proxy accepts
+ * @port:	Open the second, which is left alone otherwise
  *
  * Return: 0, or -errno
  */
-int gate_open_netlink(int *netlink, struct err *e);
+int gate_open_sockets(int fd[GATE_FDS], bool port, struct err *e);
 
 /**
  * gate_hand_over() - In the program's process: say a byte of READY, and an fd beside it
@@ -62,9 +69,9 @@ int gate_wait(int inside, uint32_t landlock, struct err *e);
 struct gate_ready {
 	size_t have; /* bytes of head */
 	unsigned char head[WIRE_HEADER_BYTES];
-	pid_t program; /* in the caller's PID namespace, as the kernel tells it */
-	int netlink;  /* came beside the first byte, or -1; close-on-exec, the caller's */
-	int listener; /* beside the second, or -1 */
+	pid_t program;     /* in the caller's PID namespace, as the kernel tells it */
+	int fd[GATE_FDS];  /* came beside the first bytes, or -1; close-on-exec, the
+			   * caller's */
 	uint32_t landlock; /* what gate_wait() was given */
 };
 
@@ -79,6 +86,9 @@ struct gate_ready {
  * (not all of it is there), or -errno
  */
 int gate_receive(int outside, struct gate_ready *ready, struct err *e);
+
+/** gate_close() - In the launcher: close what came beside READY */
+void gate_close(struct gate_ready *ready);
 
 /**
  * gate_open() - In the launcher: say GO, and close the launcher's end

@@ -26,7 +26,6 @@
 #include "init/init.h"
 #include "init/io.h"
 #include "jail/walls/deterministic.h"
-#include "jail/walls/gate.h"
 #include "jail/walls/landlock.h"
 #include "jail/walls/rlimit.h"
 #include "jail/walls/seccomp/seccomp.h"
@@ -91,7 +90,7 @@ static int do_mounts(struct child *c, struct err *e)
 
 static int do_net(struct child *c, struct err *e)
 {
-	return gate_open_netlink(&c->netlink, e);
+	return gate_open_sockets(c->handed, c->plan->net == NET_LOOPBACK, e);
 }
 
 static int do_host(struct child *c, struct err *e)
@@ -130,8 +129,8 @@ static int do_split(struct child *c, struct err *e)
 /* its own stdio and sockets: what stages have left open is closed by one call or few */
 static int keep_fds(const struct child *c, struct err *e)
 {
-	const int kept[] = { c->control, c->gate, c->netlink, c->helper[0],
-			     c->helper[1] };
+	const int kept[] = { c->control,           c->gate,      c->handed[GATE_NETLINK],
+			     c->handed[GATE_PORT], c->helper[0], c->helper[1] };
 	int r = close_others(kept, COUNT(kept), -1);
 
 	return r < 0 ? err_set(e, -r, "close_range") : 0;
@@ -181,7 +180,9 @@ static int do_session(struct child *c, struct err *e)
 	 * anyway, and whoever may not trace the program then may not trace it now. */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 1UL) < 0)
 		r = err_set(e, errno, "session: be dumpable");
-	return r < 0 ? r : gate_hand_over(c->gate, GATE_NETLINK, &c->netlink, e);
+	for (int i = 0; r == 0 && i < GATE_LISTENER; i++)
+		r = gate_hand_over(c->gate, (enum gate_fd)i, &c->handed[i], e);
+	return r;
 }
 
 static int do_capabilities(struct child *c, struct err *e)
@@ -210,14 +211,14 @@ static int do_seccomp(struct child *c, struct err *e)
 	if (c->leased && c->plan->net == NET_NONE)
 		lacks |= DENIED_WITHOUT_OWN_NETWORK;
 	return seccomp_install(c->plan, lacks, c->warm ? NULL : &c->exec_key,
-			       &c->listener, e);
+			       &c->handed[GATE_LISTENER], e);
 }
 
 /* a row apart from exec, so that the launcher can tell which of the two failed */
 static int do_gate(struct child *c, struct err *e)
 {
 	static const sigset_t none;
-	int r = gate_hand_over(c->gate, GATE_LISTENER, &c->listener, e);
+	int r = gate_hand_over(c->gate, GATE_LISTENER, &c->handed[GATE_LISTENER], e);
 
 	if (r == 0 && !c->plan->template)
 		r = rlimit_set_files(c->plan, e);
@@ -241,7 +242,7 @@ static int do_wake(struct child *c, struct err *e)
 {
 	if (close_range(3, ~0U, 0) < 0)
 		return err_set(e, errno, "wake: close_range");
-	c->gate = c->listener = -1;
+	c->gate = c->handed[GATE_LISTENER] = -1;
 	return 0;
 }
 
@@ -269,8 +270,8 @@ const struct stage stages[] = {
 	/* stand in the jail's own tree, every mount flagged before that is entered.
 	 * Must not follow a symlink of the tree, or leave a way to the old root */
 	{ "mounts", ROLE_CHILD, do_mounts },
-	/* have a socket for the launcher to set and see lo. Must not have any other
-	 * interface */
+	/* have a socket for the launcher to set and see lo, and one that listens there
+	 * for a proxy. Must not have any other interface */
 	{ "net", ROLE_CHILD, do_net },
 	/* carry the plan's host name. Must not show the host's */
 	{ "host", ROLE_CHILD, do_host },
@@ -282,7 +283,7 @@ const struct stage stages[] = {
 	/* lead a session, have the plan's execution domain, and have no fd but stdin,
 	 * stdout, stderr and init's own after exec; the program also its own stdio,
 	 * rlimits but for files, its one CPU if the plan says so, and its id, and
-	 * hands over the socket of net. Must not share a terminal's session or process
+	 * hands over the sockets of net. Must not share a terminal's session or process
 	 * group with the caller */
 	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session },
 	/* stand where the plan says, with the program's id. Must not use rights that the

@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "jail/walls/caps.h"
+#include "jail/walls/gate.h"
 #include "jail/walls/mount.h"
 
 /* What the stages know. The launcher makes it before its clone, which inherits it; a
@@ -17,20 +18,19 @@ struct child {
 	const struct ids *ids;
 	const struct caps *caps;
 	struct sources *sources;
-	bool sources_cloned; /* by the launcher, being root */
-	int landlock_abi;    /* 0: the kernel has no Landlock */
-	bool cgroup;         /* limits are in force; without it rlimits stand in */
-	bool leased;         /* the launcher cloned it into its network namespace */
-	bool warm;           /* a clone of a template: its program runs already */
-	int control;         /* the jail's end of the control socket */
-	int init_fd;         /* stepjail-init, to be executed */
-	int gate;            /* the program waits at it for the launcher's GO */
-	int netlink;         /* of the new network namespace, see gate.h */
-	int listener;        /* of the program's filter, -1 without one */
-	int helper[2];       /* the last two fds of --hold; 0 without */
-	uint64_t exec_key;   /* see seccomp.h */
-	const int *stdio;    /* three fds to become the program's, -1 for those it has */
-	pid_t program;       /* 0 in the program's process after the split */
+	bool sources_cloned;  /* by the launcher, being root */
+	int landlock_abi;     /* 0: the kernel has no Landlock */
+	bool cgroup;          /* limits are in force; without it rlimits stand in */
+	bool leased;          /* the launcher cloned it into its network namespace */
+	bool warm;            /* a clone of a template: its program runs already */
+	int control;          /* the jail's end of the control socket */
+	int init_fd;          /* stepjail-init, to be executed */
+	int gate;             /* the program waits at it for the launcher's GO */
+	int handed[GATE_FDS]; /* to the launcher, see gate.h; -1 without one */
+	int helper[2];        /* the last two fds of --hold; 0 without */
+	uint64_t exec_key;    /* see seccomp.h */
+	const int *stdio;     /* three fds to become the program's, -1 for those it has */
+	pid_t program;        /* 0 in the program's process after the split */
 };
 
 enum stage_role {

@@ -122,8 +122,7 @@ static int make_jail(const struct warm_request *q, const int *fds, const int *tr
 		.control = fds[WARM_CONTROL],
 		.init_fd = fds[WARM_INIT],
 		.gate = fds[WARM_GATE],
-		.netlink = -1,
-		.listener = -1,
+		.handed = { -1, -1, -1 },
 		.stdio = fds + WARM_STDIN,
 	};
 

@@ -16,7 +16,7 @@
 
 /* to be raised whenever a field changes its meaning; its size alone tells of most
  * changes */
-#define WARM_PLAN_VERSION 2
+#define WARM_PLAN_VERSION 3
 
 #define WARM_HOSTNAME_BYTES 72 /* 64 are Linux's most; musl's HOST_NAME_MAX is another */
 

@@ -44,7 +44,7 @@ enum verdict {
 extern const char *const verdict_names[VERDICT_COUNT];
 
 struct confinement;
-struct egress_log;
+struct egress;
 
 struct outcome {
 	/* why the launcher killed the jail: noted before it sends its signal, so that
@@ -68,9 +68,9 @@ struct outcome {
 	int full;                  /* enum tmpfs_usage_bit bits; negative: not known */
 	struct keeper_sample peak; /* the highest samples, where no cgroup counts */
 	unsigned int strays; /* processes that outlived the program, and were killed */
-	const struct egress_log *egress; /* NULL: no host was allowed */
-	bool copied;                     /* out is filled */
-	struct copied out;               /* of --out */
+	const struct egress *egress; /* its map is NULL: no host was allowed */
+	bool copied;                 /* out is filled */
+	struct copied out;           /* of --out */
 };
 
 struct judgement {

@@ -16,8 +16,9 @@
  *		   written; left_out, how many by reason. null where nothing was copied
  *   egress        what was asked of the proxy of --allow-host: hosts, each with port,
  *		   times, failed, allowed, why not, bytes sent and received; more,
- *		   connections that found no row; whole, whether all of it is here; proxy,
- *		   its own Landlock. null where no host was allowed
+ *		   connections that found no row; whole, whether all of it is here;
+ *		   bypass, UDP and connections that tried another way; proxy, its own
+ *		   Landlock. null where no host was allowed
  *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
  *                 a limit of swap, where there is neither swap nor a file for the limit
  *   shut          names of calls that the filter refuses only because of what lacks: a
@@ -48,7 +49,7 @@
 #include <string.h>
 
 #include "init/io.h"
-#include "jail/egress/log.h"
+#include "jail/egress/report.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
@@ -202,7 +203,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	capture_print(&o->capture, out);
 	(void)fputs(",\"out\":", out);
 	write_copied(out, o);
-	egress_print(",\"egress\":", o->egress, NULL, out);
+	egress_print(o->egress, NULL, out);
 	report_not_enforced(jail, o->listened || !o->started, out);
 	denied_print(o->refused.lacks, out);
 	(void)fputs(",\"cgroup_limits\":", out);

@@ -83,7 +83,7 @@ static int run_confine(struct run *run, struct err *e)
 	static struct confinement told;
 	const struct jail *j = &run->up.jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
-	int keep[15 + CGROUP_HELD] = {
+	int keep[14 + EGRESS_FDS + CGROUP_HELD] = {
 		run->report,
 		run->hold[0],
 		run->hold[1],
@@ -96,9 +96,8 @@ static int run_confine(struct run *run, struct err *e)
 		j->keeper->socket,
 		out[0].outside,
 		out[1].outside,
-		run->up.gate.listener,
+		run->up.gate.fd[GATE_LISTENER],
 		run->copier,
-		run->egress.socket,
 	};
 	struct confine c = {
 		.keep = keep,
@@ -112,7 +111,8 @@ static int run_confine(struct run *run, struct err *e)
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 
-	memcpy(keep + 15, j->cgroup.held, sizeof(j->cgroup.held));
+	memcpy(keep + 14, run->egress.fd, sizeof(run->egress.fd));
+	memcpy(keep + 14 + EGRESS_FDS, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
 	/* of these nothing is used any more */
@@ -129,13 +129,13 @@ static int run_confine(struct run *run, struct err *e)
 static int start_egress(struct run *run, struct err *e)
 {
 	struct egress *g = &run->egress;
-	int r = egress_start(&run->up.jail, g, e);
+	int r = egress_start(&run->up.jail, &run->up.gate.fd[GATE_PORT], g, e);
 
-	if (r < 0 || g->socket < 0)
+	if (r < 0 || g->fd[EGRESS_SOCKET] < 0)
 		return r;
 	r = egress_map(g, e);
-	run->outcome.egress = g->map;
-	return r < 0 ? r : egress_hear(g->socket, STARTUP_MS, e);
+	run->outcome.egress = g;
+	return r < 0 ? r : egress_hear(g->fd[EGRESS_SOCKET], STARTUP_MS, e);
 }
 
 /* no byte of the program's is read before the launcher has become a watcher */
@@ -162,7 +162,7 @@ static int run_jail(struct run *run, const struct plan *p, int out, struct keepe
 			r = run_loop_run(run, e);
 	}
 	launch_wait(&run->up.jail);
-	egress_collect(&run->egress.socket);
+	egress_collect(&run->egress.fd[EGRESS_SOCKET]);
 	o->copied = r == 0 && run->copier >= 0 && o->killed != VERDICT_CANCELLED;
 	if (o->copied)
 		copier_collect(&run->copier, run->signals, p, &o->out);
@@ -228,7 +228,7 @@ int run_plan(const struct plan *p, int report, int out, struct judgement *j,
 	r = keeper_end(&keeper, &late);
 	/* to a program that still ran, a refused call would read as one that is not
 	 * there */
-	io_close_fd(&run.up.gate.listener);
+	gate_close(&run.up.gate);
 	io_close_fd(&run.outcome.refused.fd);
 	/* if the keeper was killed during the run, the verdict tells that already */
 	if (r != -EOWNERDEAD || j->status != STATUS_FAILED)

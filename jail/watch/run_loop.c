@@ -252,7 +252,7 @@ static void open_gate(struct run *run)
 	struct jail *j = &run->up.jail;
 
 	o->posture = run->up.posture;
-	o->refused.fd = io_steal_fd(&run->up.gate.listener);
+	o->refused.fd = io_steal_fd(&run->up.gate.fd[GATE_LISTENER]);
 	o->refused.lacks = denied_without_lacks(j->limited, j->landlock_abi, j->plan);
 	o->listened = o->refused.fd >= 0;
 	if (j->limited)

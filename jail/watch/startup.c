@@ -49,8 +49,10 @@ static int look(struct startup *up, struct err *e)
 	struct jail *j = &up->jail;
 	int r = posture_read(j, &up->gate, &up->posture, e);
 
-	io_close_fd(&up->gate.netlink);
-	if (r == 0 && up->gate.listener < 0 && !j->plan->template &&
+	io_close_fd(&up->gate.fd[GATE_NETLINK]);
+	if (j->plan->host_count == 0)
+		io_close_fd(&up->gate.fd[GATE_PORT]);
+	if (r == 0 && up->gate.fd[GATE_LISTENER] < 0 && !j->plan->template &&
 	    !(j->plan->allow_missing & PART_AUDIT))
 		r = err_say(e, EBADMSG, "gate: the listener for violations is missing");
 	return r;

@@ -19,7 +19,8 @@
 struct startup {
 	struct jail jail;
 	struct posture posture;
-	struct gate_ready gate;   /* as far as it has come; the listener is in it */
+	struct gate_ready
+		gate; /* as far as it has come; and what is the launcher's then */
 	struct tmpfs_usage tmpfs; /* from when it is complete */
 	unsigned int ready;       /* who has said so: bit 0 init, bit 1 the program */
 	bool complete;            /* both, and all is as planned */
@@ -28,8 +29,7 @@ struct startup {
 #define STARTUP_NONE                                                                     \
 	(struct startup)                                                                 \
 	{                                                                                \
-		.jail = JAIL_NONE, .gate = { .netlink = -1, .listener = -1 },            \
-		.tmpfs = TMPFS_USAGE_NONE                                                \
+		.jail = JAIL_NONE, .gate = GATE_NONE, .tmpfs = TMPFS_USAGE_NONE          \
 	}
 
 /**

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "jail/egress/log.h"
+#include "jail/egress/report.h"
 #include "jail/plan/call.h"
 #include "jail/plan/option_row.h"
 #include "jail/watch/run.h"

@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	io_close_fd(&run.up.jail.control);
 	tmpfs_usage_close(&run.up.tmpfs);
 	io_close_fd(&run.up.jail.gate);
-	io_close_fd(&run.up.gate.listener);
+	gate_close(&run.up.gate);
 	io_close_fd(&run.outcome.refused.fd);
 	io_close_fd(&gate[1]);
 	(void)close(run.signals);

@@ -12,7 +12,7 @@ DIGEST, TIME = "sha256", "time"
 
 EGRESS = {"hosts": [{"host": "str", "port": "int", "allowed": "bool", "times": "int", "failed": "int", "sent": "int",
                      "received": "int", "why": "str|null"}],
-          "more": "int", "whole": "bool", "proxy": {"landlock_abi": "int"}}
+          "more": "int", "bypass": "int", "whole": "bool", "proxy": {"landlock_abi": "int"}}
 EGRESS_STEP = {name: kind for name, kind in EGRESS.items() if name != "whole"}
 STREAM = {"head": "str", "tail?": "str", "bytes": "int", "left_out": "int", "sha256": DIGEST}
 USED = {"used": "num", "limit": "num|null"}

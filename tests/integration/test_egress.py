@@ -5,6 +5,7 @@
 Hosts are servers of the test on loopback, allowed as literal addresses. Names, addresses of names,
 TLS and secrets: test_egress_names.py. What a hostile program sends: test_egress_attack.py.
 """
+import errno
 import json
 import os
 import subprocess
@@ -15,9 +16,10 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import record_schema  # noqa: E402
-from egress_scene import Server, rows_of  # noqa: E402
-from test_run import PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noqa: E402
+from egress_scene import BYPASS, Server, rows_of  # noqa: E402
+from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noqa: E402
 
+UNWALLED = os.path.join(BUILD, "stepjail-unwalled")
 UNLISTED = "no --allow-host names it"
 GET = """
 import json, sys, urllib.request as r, urllib.error as e
@@ -69,7 +71,15 @@ class Requests(Asking):
                          ("127.0.0.1", self.server.port, True, 1, None))
         self.assertGreater(row["sent"], 50)
         self.assertGreater(row["received"], 50)
+        self.assertEqual(egress["bypass"], 0)
         self.assertNotIn(b"egress", done.stderr)
+
+    def test_bypass(self):
+        """What does not go by way of the proxy goes nowhere, and is counted."""
+        done = self.ask(BYPASS + f"tell(bypass(), get('{self.url}/')[0])")
+        self.assertEqual(done.told, [[[errno.ENETUNREACH] * 4, None, None], 200])
+        self.assertEqual(done.report["egress"]["bypass"], 6)
+        self.assertIn(b"egress: 6 packets of UDP or DNS, or connections, past the proxy", done.stderr)
 
     def test_methods_and_bodies(self):
         done = self.ask(f"""
@@ -253,6 +263,15 @@ class Options(Host):
         self.assertIn("a.example:443 is not allowed: --allow-host a.example:443", done.stderr.decode())
         done = self.run_jail(*allow, "--secret-header=a.example:X=/none", "--", "true")
         self.assertIn("--secret-header: open /none: No such file", done.stderr.decode())
+
+    def test_port(self):
+        """What comes through the gate in place of the port is no proxy's: it would accept without end."""
+        words = self.words("--allow-host=a.example:443", "--", "true")
+        words[words.index(STEPJAIL)] = UNWALLED
+        done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              timeout=TIMEOUT, env=PLAIN_ENV | {"STEPJAIL_LACKS": "port that listens"})
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("egress: no port came through the gate", done.stderr)
 
     def test_plan(self):
         """explain prints what reads back; without a host, all is as it was."""

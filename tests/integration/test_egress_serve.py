@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import record_schema  # noqa: E402
-from egress_scene import Server  # noqa: E402
+from egress_scene import BYPASS, Server  # noqa: E402
 from serve_client import Refused, Serve  # noqa: E402
 from serve_scene import below  # noqa: E402
 from test_run import BUILD, PLAIN_ENV, TIMEOUT, TOP, Host, missing_words  # noqa: E402
@@ -92,6 +92,13 @@ for _ in range(99):
             self.assertTrue(wait_for(lambda: len(proxies(serve)) == 1))
             two.close()
             self.assertTrue(wait_for(lambda: not proxies(serve)))
+
+    def test_bypass(self):
+        """What tried to go past the proxy is counted in the step that tried it."""
+        with Serve(self.options) as serve:
+            session = serve.open()
+            for code, count in ((BYPASS, 0), ("bypass()", 6), (GET.format(self.url), 0), ("[bypass() for _ in range(3)]", 18)):
+                self.assertEqual(session.run(code).done["egress"]["bypass"], count)
 
     def test_killed(self):
         """Without its proxy a session has no network, and all else."""

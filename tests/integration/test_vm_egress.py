@@ -62,7 +62,9 @@ tell(*answers, told)""",
         self.assertEqual(self.rows(done.report["egress"]),
                          [("127.0.0.1", True, 0, None), ("localhost", True, 2, UNREACHED),
                           ("a.example", False, 1, UNLISTED)])
+        self.assertEqual(done.report["egress"]["bypass"], 2)
         host = done.report["vm"]["jail"]["egress"]
+        self.assertEqual(host["bypass"], 0)
         self.assertEqual(self.rows(host), [
             ("127.0.0.1", True, 0, None),
             ("localhost", False, 2, "no address of it is public: --allow-host ADDRESS:PORT allows one")])

@@ -86,9 +86,9 @@ MAY_LACK(landlock_restrict, (const struct plan *p, int abi, struct err *e), p, a
 MAY_LACK(network_up, (struct nl_sock * sk, struct err *e), sk, e)
 
 /* more in the network namespace than was planned */
-int __real_gate_open_netlink(int *netlink, struct err *e);
-int __wrap_gate_open_netlink(int *netlink, struct err *e);
-int __wrap_gate_open_netlink(int *netlink, struct err *e)
+int __real_gate_open_sockets(int fd[GATE_FDS], bool port, struct err *e);
+int __wrap_gate_open_sockets(int fd[GATE_FDS], bool port, struct err *e);
+int __wrap_gate_open_sockets(int fd[GATE_FDS], bool port, struct err *e)
 {
 	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq lo = { .ifr_name = "lo" };
@@ -99,7 +99,12 @@ int __wrap_gate_open_netlink(int *netlink, struct err *e)
 	if (lacks("no other address") && ioctl(sock, SIOCSIFADDR, &lo) < 0)
 		return -1;
 	(void)close(sock);
-	return __real_gate_open_netlink(netlink, e);
+	if (__real_gate_open_sockets(fd, port, e) < 0)
+		return -e->errnum;
+	/* which is always ready */
+	if (lacks("port that listens"))
+		(void)dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), fd[GATE_PORT]);
+	return 0;
 }
 
 int __real_procfs_write_at(int dir, const char *file, const char *text);

@@ -210,7 +210,7 @@ static int one_step(bool warm, struct err *e)
 		r = stand(&up, e);
 	gated = now_us();
 	/* an interpreter that rests is held by whoever listens: nobody does here */
-	io_close_fd(&up.gate.listener);
+	gate_close(&up.gate);
 	if (r == 0)
 		r = step(channel[0], &state, &output, e);
 	if (r == 0) {
@@ -227,7 +227,7 @@ static int one_step(bool warm, struct err *e)
 	(void)close(channel[0]);
 	tmpfs_usage_close(&up.tmpfs);
 	launch_end(&up.jail);
-	io_close_fd(&up.gate.listener);
+	gate_close(&up.gate);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "init/io.h"
 #include "jail/walls/gate.h"
 #include "jail/walls/seccomp/seccomp.h"
 #include "tests/unit/caller.h"
@@ -28,7 +29,7 @@ void caller_start(bool (*act)(void))
 {
 	struct err e = { 0 };
 	struct gate_ready ready = { 0 };
-	int outside, inside, netlink, r;
+	int outside, inside, netlink, none = -1, r;
 
 	ck_assert_int_eq(gate_make(&outside, &inside, &e), 0);
 
@@ -45,6 +46,7 @@ void caller_start(bool (*act)(void))
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
 		if (seccomp_install(&caller_plan, 0, &key, &listener, &e) < 0 ||
 		    gate_hand_over(inside, GATE_NETLINK, &netlink, &e) < 0 ||
+		    gate_hand_over(inside, GATE_PORT, &none, &e) < 0 ||
 		    gate_hand_over(inside, GATE_LISTENER, &listener, &e) < 0 ||
 		    gate_wait(inside, 0, &e) < 0)
 			_exit(3);
@@ -55,8 +57,8 @@ void caller_start(bool (*act)(void))
 	while ((r = gate_receive(outside, &ready, &e)) == -EAGAIN)
 		ck_assert_int_eq(poll(&there, 1, 20000), 1);
 	ck_assert_int_eq(r, 1);
-	(void)close(ready.netlink);
-	caller_heard.fd = ready.listener;
+	caller_heard.fd = io_steal_fd(&ready.fd[GATE_LISTENER]);
+	gate_close(&ready);
 	ck_assert_int_eq(ready.program, caller_pid);
 	ck_assert_int_ge(caller_heard.fd, 0);
 	ck_assert_int_eq(gate_open(&outside), 0);

@@ -5,8 +5,11 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "jail/egress/proxy/head.h"
+#include "jail/egress/report.h"
 #include "tests/unit/suites.h"
 
 static const struct {
@@ -260,36 +263,82 @@ START_TEST(the_name_of_tls_is_found)
 }
 END_TEST
 
+#define HOSTS ",\"egress\":{\"hosts\":["
+#define ROW                                                                              \
+	"{\"host\":\"a\\u0001\\\"b\",\"port\":80,\"allowed\":false,"                     \
+	"\"times\":%d,\"failed\":%d,\"sent\":0,\"received\":0,"                          \
+	"\"why\":\"no --allow-host names it\"}"
+#define END                                                                              \
+	"],\"more\":%d,\"bypass\":%d,"                                                   \
+	"\"proxy\":{\"landlock_abi\":0}}"
+
+/* a file of counts, or its next words */
+static void write_counts(int *fd, const char *text)
+{
+	if (*fd < 0)
+		*fd = memfd_create("counts", MFD_CLOEXEC);
+	ck_assert_int_eq(ftruncate(*fd, 0), 0);
+	ck_assert_int_eq(pwrite(*fd, text, strlen(text), 0), (ssize_t)strlen(text));
+}
+
+/* as Linux writes it */
+static void write_snmp(struct egress *g, unsigned int no_route, unsigned int no_port)
+{
+	char text[1000];
+
+	(void)snprintf(
+		text, sizeof(text),
+		"Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors ForwDatagrams InUnknownProtos InDiscards InDelivers OutRequests OutDiscards OutNoRoutes ReasmTimeout\n"
+		"Ip: 1 64 3 0 0 0 0 0 9 10 11 %u 13\n"
+		"Icmp: InMsgs InErrors\nIcmp: 77 78\nIcmpMsg: InType3\nIcmpMsg: 4\n"
+		"Tcp: RtoAlgorithm MaxConn\nTcp: 1 -1\n"
+		"Udp: InDatagrams NoPorts InErrors\nUdp: 55 %u 56\n"
+		"UdpLite: InDatagrams NoPorts InErrors\nUdpLite: 7 8 9\n",
+		no_route, no_port);
+	write_counts(&g->fd[EGRESS_SNMP], text);
+}
+
 START_TEST(the_log_is_printed)
 {
 	static struct egress_log log, seen;
-	static char text[100000];
+
+	static char text[100000], expected[2000];
+	struct egress g = EGRESS_NONE;
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	/* whatever a proxy writes */
 	memset(&log, 0xff, sizeof(log));
-	egress_print("", &log, NULL, out);
+	g.map = &log;
+	egress_print(&g, NULL, out);
 	ck_assert_int_eq(fclose(out), 0);
 	ck_assert_ptr_nonnull(
 		strstr(text, "\"why\":\"its process ended before it did\""));
 	log = (struct egress_log){ .rows = 1 };
 	log.row[0] = (struct egress_row){ "a\x01\"b", 80, EGRESS_UNLISTED, 3, 3, 0, 0 };
 	out = fmemopen(text, sizeof(text), "w");
-	egress_print("", &log, &seen, out);
+	egress_print(&g, &seen, out);
 	log.row[0].times = 5;
 	log.row[0].failed = 4;
 	log.more = 2;
-	egress_print("\n", &log, &seen, out);
-	egress_print("\n", &log, &seen, out);
-	egress_print("\n", NULL, NULL, out);
+	write_snmp(&g, 12, 5);
+	egress_print(&g, &seen, out);
+	write_snmp(&g, 13, 5);
+	write_counts(&g.fd[EGRESS_SNMP + 1],
+		     "Ip6InReceives  \t8\nIp6OutNoRoutes    \t20\nUdp6NoPorts \t40\n");
+	egress_print(&g, &seen, out);
+	egress_print(&g, &seen, out);
+	g.map = NULL;
+	egress_print(&g, NULL, out);
+	egress_print(NULL, NULL, out);
 	ck_assert_int_eq(fclose(out), 0);
-	ck_assert_str_eq(
-		text,
-		"{\"hosts\":[{\"host\":\"a\\u0001\\\"b\",\"port\":80,\"allowed\":false,\"times\":3,\"failed\":3,\"sent\":0,\"received\":0,\"why\":\"no --allow-host names it\"}],\"more\":0,\"proxy\":{\"landlock_abi\":0}}\n"
-		"{\"hosts\":[{\"host\":\"a\\u0001\\\"b\",\"port\":80,\"allowed\":false,\"times\":2,\"failed\":1,\"sent\":0,\"received\":0,\"why\":\"no --allow-host names it\"}],\"more\":2,\"proxy\":{\"landlock_abi\":0}}\n"
-		"{\"hosts\":[],\"more\":0,\"proxy\":{\"landlock_abi\":0}}\nnull");
+	(void)snprintf(expected, sizeof(expected),
+		       HOSTS ROW END HOSTS ROW END HOSTS END HOSTS END
+		       ",\"egress\":null,\"egress\":null",
+		       3, 3, 0, 0, 2, 1, 2, 17, 0, 61, 0, 0);
+	ck_assert_str_eq(text, expected);
 	for (size_t i = 0; i < EGRESS_ENDS; i++)
 		ck_assert((egress_words[i].why != NULL) == (i != EGRESS_DONE));
+	egress_end(&g);
 }
 END_TEST
 

@@ -63,13 +63,13 @@ static const unsigned char *ready(uint32_t type, uint32_t length)
 	return head;
 }
 
-/* READY, with so many fds beside its first byte, and beside its second */
-static void send_ready(int inside, int fd, size_t first, size_t second)
+/* READY, with so many fds beside each of its first bytes */
+static void send_ready(int inside, int fd, const size_t counts[GATE_FDS])
 {
 	const unsigned char *head = ready(WIRE_READY, 0);
 
-	send_raw(inside, head, 1, fd, first);
-	send_raw(inside, head + 1, 1, fd, second);
+	for (size_t i = 0; i < GATE_FDS; i++)
+		send_raw(inside, head + i, 1, fd, counts[i]);
 	send_raw(inside, head + GATE_FDS, WIRE_HEADER_BYTES - GATE_FDS, -1, 0);
 }
 
@@ -92,24 +92,23 @@ START_TEST(fds_come_along_close_on_exec)
 	int ends[2], file = open("/dev/zero", O_RDONLY);
 
 	make(ends);
-	send_ready(ends[1], file, 1, 1);
+	send_ready(ends[1], file, (const size_t[]){ 1, 1, 1 });
 
 	int before = unit_fds();
 
 	ck_assert_msg(gate_receive(ends[0], &got_ready, &e) == 1, "%s", e.text);
 	ck_assert_int_eq(got_ready.program, getpid());
-	ck_assert_int_ge(got_ready.listener, 3);
-	ck_assert_int_ge(got_ready.netlink, 3);
-	ck_assert(got_ready.listener != file && got_ready.netlink != file &&
-		  got_ready.netlink != got_ready.listener);
-	ck_assert_int_eq(unit_fds(), before + 2);
-	ck_assert_int_eq(fcntl(got_ready.netlink, F_GETFD), FD_CLOEXEC);
-	ck_assert_int_eq(fcntl(got_ready.listener, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(unit_fds(), before + GATE_FDS);
 	ck_assert_int_eq(fstat(file, &sent), 0);
-	ck_assert_int_eq(fstat(got_ready.listener, &got), 0);
-	ck_assert_uint_eq(sent.st_rdev, got.st_rdev);
-	(void)close(got_ready.netlink);
-	(void)close(got_ready.listener);
+	for (size_t i = 0; i < GATE_FDS; i++) {
+		ck_assert_int_ge(got_ready.fd[i], 3);
+		ck_assert_int_ne(got_ready.fd[i], file);
+		ck_assert_int_eq(fcntl(got_ready.fd[i], F_GETFD), FD_CLOEXEC);
+		ck_assert_int_eq(fstat(got_ready.fd[i], &got), 0);
+		ck_assert_uint_eq(sent.st_rdev, got.st_rdev);
+	}
+	gate_close(&got_ready);
+	ck_assert_int_eq(unit_fds(), before);
 	(void)close(file);
 	done(ends);
 }
@@ -124,7 +123,8 @@ START_TEST(no_fd_is_none)
 	make(ends);
 	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, -1, 0);
 	ck_assert_int_eq(gate_receive(ends[0], &got, &e), 1);
-	ck_assert(got.netlink == -1 && got.listener == -1);
+	for (size_t i = 0; i < GATE_FDS; i++)
+		ck_assert_int_eq(got.fd[i], -1);
 	ck_assert_int_eq(got.program, getpid());
 	done(ends);
 }
@@ -133,7 +133,7 @@ END_TEST
 /* and nobody waits for the rest */
 START_TEST(a_part_is_not_all)
 {
-	static const size_t parts[] = { 0, 1, 2, WIRE_HEADER_BYTES - 1 };
+	static const size_t parts[] = { 0, 1, 2, 3, WIRE_HEADER_BYTES - 1 };
 	struct err e = { 0 };
 	struct gate_ready got = { 0 };
 	int ends[2], file = open("/dev/zero", O_RDONLY);
@@ -148,17 +148,20 @@ START_TEST(a_part_is_not_all)
 		 parts[_i] == 0);
 	ck_assert_int_eq(gate_receive(ends[0], &got, &e), 1);
 	ck_assert_int_eq(got.program, getpid());
-	ck_assert_int_ge(got.netlink, 3);
-	(void)close(got.netlink);
+	ck_assert_int_ge(got.fd[GATE_NETLINK], 3);
+	gate_close(&got);
 	(void)close(file);
 	done(ends);
 }
 END_TEST
 
-/* one too many, and far too many, beside either byte: nothing stays open */
+/* one too many, and far too many, beside each byte: nothing stays open */
 START_TEST(more_fds_are_nonsense)
 {
-	static const size_t counts[][2] = { { 2, 1 }, { 8, 0 }, { 1, 2 }, { 0, 8 } };
+	static const size_t counts[][GATE_FDS] = {
+		{ 2, 1, 1 }, { 8, 0, 0 }, { 1, 2, 1 },
+		{ 0, 8, 0 }, { 1, 1, 2 }, { 0, 0, 8 },
+	};
 
 	for (size_t i = 0; i < COUNT(counts); i++) {
 		struct err e = { 0 };
@@ -166,7 +169,7 @@ START_TEST(more_fds_are_nonsense)
 		int ends[2], file = open("/dev/zero", O_RDONLY);
 
 		make(ends);
-		send_ready(ends[1], file, counts[i][0], counts[i][1]);
+		send_ready(ends[1], file, counts[i]);
 
 		int before = unit_fds();
 
@@ -200,7 +203,8 @@ START_TEST(nonsense_is_refused)
 			 0);
 		ck_assert_int_eq(gate_receive(ends[0], &got, &e), -EBADMSG);
 		ck_assert_ptr_nonnull(strstr(e.text, "says nonsense"));
-		ck_assert(got.netlink == -1 && got.listener == -1);
+		for (size_t at = 0; at < GATE_FDS; at++)
+			ck_assert_int_eq(got.fd[at], -1);
 		done(ends);
 	}
 }
@@ -257,7 +261,8 @@ START_TEST(an_end_of_file_is_no_program)
 	(void)close(file);
 	io_close_fd(&ends[1]);
 	ck_assert_int_eq(gate_receive(ends[0], &part, &e), 0);
-	ck_assert(part.netlink == -1 && part.listener == -1);
+	for (size_t i = 0; i < GATE_FDS; i++)
+		ck_assert_int_eq(part.fd[i], -1);
 	ck_assert_int_eq(unit_fds(), before - 1);
 	done(ends);
 }
@@ -266,11 +271,12 @@ END_TEST
 /* in a child: stand at the gate, and end as is told */
 static _Noreturn void stand(int ends[2], int file)
 {
-	int socket = open("/dev/null", O_RDONLY);
+	int socket = open("/dev/null", O_RDONLY), none = -1;
 	struct err e = { 0 };
 
 	(void)close(ends[0]);
 	_exit(gate_hand_over(ends[1], GATE_NETLINK, &socket, &e) == 0 &&
+			      gate_hand_over(ends[1], GATE_PORT, &none, &e) == 0 &&
 			      gate_hand_over(ends[1], GATE_LISTENER, &file, &e) == 0 &&
 			      gate_wait(ends[1], 3, &e) == 0
 		      ? 7
@@ -294,7 +300,7 @@ START_TEST(the_gate_opens_or_does_not)
 		ck_assert_int_eq(receive(ends[0], &got, &e), 1);
 		ck_assert_uint_eq(got.landlock, 3);
 		ck_assert_int_eq(got.program, pid);
-		ck_assert_int_eq(got.listener >= 0, opens);
+		ck_assert_int_eq(got.fd[GATE_LISTENER] >= 0, opens);
 		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
 		if (opens)
 			ck_assert_int_eq(gate_open(&ends[0]), 0);
@@ -302,8 +308,7 @@ START_TEST(the_gate_opens_or_does_not)
 			io_close_fd(&ends[0]);
 		ck_assert_int_eq(ends[0], -1);
 		ck_assert_int_eq(end_of(pid), opens ? 7 : 8);
-		io_close_fd(&got.netlink);
-		io_close_fd(&got.listener);
+		gate_close(&got);
 		(void)close(file);
 	}
 }
@@ -350,7 +355,7 @@ Suite *jail_gate_suite(void)
 
 	tcase_add_test(c, fds_come_along_close_on_exec);
 	tcase_add_test(c, no_fd_is_none);
-	tcase_add_loop_test(c, a_part_is_not_all, 0, 4);
+	tcase_add_loop_test(c, a_part_is_not_all, 0, 5);
 	tcase_add_test(c, more_fds_are_nonsense);
 	tcase_add_test(c, nonsense_is_refused);
 	tcase_add_test(c, two_who_stand_there_are_nonsense);

@@ -26,7 +26,7 @@ static int look(enum plan_net net, int netlink, char **json, struct err *e)
 {
 	const struct plan plan = { .net = net, .net_path = "/run/netns/x" };
 	const struct jail jail = { .plan = &plan };
-	const struct gate_ready ready = { .netlink = netlink };
+	const struct gate_ready ready = { .fd[GATE_NETLINK] = netlink };
 	size_t size;
 	FILE *out = open_memstream(json, &size);
 	int dir = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -61,11 +61,11 @@ static void must_refuse(enum plan_net net, int netlink, const char *words)
 static int open_here(void)
 {
 	struct err e;
-	int netlink;
+	int fd[GATE_FDS];
 
-	MUST(gate_open_netlink(&netlink, &e) == 0);
-	MUST(fcntl(netlink, F_GETFD) == FD_CLOEXEC);
-	return netlink;
+	MUST(gate_open_sockets(fd, false, &e) == 0);
+	MUST(fcntl(fd[GATE_NETLINK], F_GETFD) == FD_CLOEXEC);
+	return fd[GATE_NETLINK];
 }
 
 static void as_planned(void *arg)

@@ -378,7 +378,7 @@ END_TEST
  * who it is, and not before. */
 START_TEST(the_launcher_itself_is_no_jail)
 {
-	struct gate_ready self = { .program = getpid(), .netlink = -1 };
+	struct gate_ready self = { .program = getpid(), .fd[GATE_NETLINK] = -1 };
 	struct posture p = { 0 }, late = { 0 };
 	struct err e = { 0 };
 

@@ -81,7 +81,9 @@ def hosts(run):
         f"<td class=n>{number(one, 'sent'):,.0f}</td><td class=n>{number(one, 'received'):,.0f}</td>"
         f"<td>{line(text(one, 'why') or '–', 160)}</td></tr>"
         for one in items(run, "egress", "hosts")[:REFUSED_MAX])
-    return table("Hosts", "Host", "#Times", "#Failed", "#Bytes sent", "#Bytes received", "Why", rows=rows) if rows else ""
+    past = number(run, "egress", "bypass")
+    return (table("Hosts", "Host", "#Times", "#Failed", "#Bytes sent", "#Bytes received", "Why", rows=rows) if rows else "") \
+        + (f"<p class=gap>Past the proxy, refused: {past:,.0f} packets of UDP or DNS, or connections</p>" if past else "")
 
 
 def picture(media, where, pictures):

@@ -14,16 +14,9 @@
 #define LENGTH_DIGITS 15
 
 /* not sent on: it is for this hop alone, or made anew */
-static const char *const own[] = { "Host",
-				   "Connection",
-				   "Keep-Alive",
-				   "Proxy-Authorization",
-				   "Proxy-Connection",
-				   "Transfer-Encoding",
-				   "TE",
-				   "Trailer",
-				   "Upgrade",
-				   END_FIELD };
+static const char own[] = "Host, Connection, Keep-Alive, Proxy-Authorization, "
+			  "Proxy-Connection, Transfer-Encoding, TE, Trailer, "
+			  "Upgrade, " END_FIELD;
 
 static int invalid(struct connection *c, const char *text)
 {
@@ -115,8 +108,6 @@ static int take_field(struct connection *c, struct head *h, struct field *f)
 	size_t digits = strspn(f->value, "0123456789");
 	struct place host;
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		f->dropped = f->dropped || strcasecmp(own[i], f->name) == 0;
 	h->marked = h->marked || strcasecmp(f->name, END_FIELD) == 0;
 	if (strcasecmp(f->name, "Transfer-Encoding") == 0)
 		return refuse(c, EGRESS_INVALID, 411, "a body needs Content-Length");
@@ -152,17 +143,16 @@ static int read_field(struct connection *c, struct head *h, char *line)
 	return take_field(c, h, &h->field[h->fields++]);
 }
 
-/* Connection also names fields that are for this hop alone */
-static void drop_named(struct head *h, const char *at)
+void head_drop(struct head *h, const char *names)
 {
-	while (*(at += strspn(at, ", \t"))) {
-		size_t length = strcspn(at, ", \t");
+	while (*(names += strspn(names, ", \t"))) {
+		size_t length = strcspn(names, ", \t");
 
 		for (size_t i = 0; i < h->fields; i++)
 			if (strlen(h->field[i].name) == length &&
-			    strncasecmp(h->field[i].name, at, length) == 0)
+			    strncasecmp(h->field[i].name, names, length) == 0)
 				h->field[i].dropped = true;
-		at += length;
+		names += length;
 	}
 }
 
@@ -176,8 +166,10 @@ int head_parse(struct connection *c, struct head *h)
 	r = read_request(c, h, next_line(&at));
 	while (r == 0 && at < h->bytes + h->length - 2)
 		r = read_field(c, h, next_line(&at));
+	head_drop(h, own);
+	/* it also names fields that are for this hop alone */
 	for (size_t i = 0; i < h->fields; i++)
 		if (strcasecmp(h->field[i].name, "Connection") == 0)
-			drop_named(h, h->field[i].value);
+			head_drop(h, h->field[i].value);
 	return r < 0 ? -1 : 1;
 }

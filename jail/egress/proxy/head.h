@@ -34,3 +34,6 @@ struct head {
  * Return: 1; 0: more bytes are needed; -1: refused
  */
 int head_parse(struct connection *c, struct head *h);
+
+/** head_drop() - Do not send on the fields that a list names, with commas between */
+void head_drop(struct head *h, const char *names);

@@ -132,7 +132,7 @@ int tls_name(const unsigned char *bytes, size_t length, char name[PLACE_HOST_MAX
 void relay_tunnel(struct connection *c, const struct head *h);
 
 /** relay_request() - Any other request */
-void relay_request(struct connection *c, const struct head *h);
+void relay_request(struct connection *c, struct head *h);
 
 /** confine() - Give up everything but the network; 0 (@abi: Landlock's), or -errno */
 int confine(uint32_t *abi, struct err *e);

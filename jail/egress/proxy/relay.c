@@ -99,18 +99,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct flow *f, const char
 	va_end(args);
 }
 
-/* The jail's own field of a secret's name is not sent. */
-static bool is_secret(const struct connection *c, const struct head *h, const char *name)
-{
-	const struct secret *s = c->proxy->secret;
-
-	for (size_t i = 0; c->tls && i < c->proxy->secrets; i++, s++)
-		if (strcmp(s->host, h->to.host) == 0 && strcasecmp(s->name, name) == 0)
-			return true;
-	return false;
-}
-
-void relay_request(struct connection *c, const struct head *h)
+void relay_request(struct connection *c, struct head *h)
 {
 	const struct secret *s = c->proxy->secret;
 	const char *bracket = strchr(h->to.host, ':') ? "[" : "";
@@ -121,12 +110,14 @@ void relay_request(struct connection *c, const struct head *h)
 	    h->to.host, *bracket ? "]" : "");
 	if (h->to.port != (c->tls ? 443 : 80))
 		put(&up, ":%u", h->to.port);
-	for (size_t i = 0; i < h->fields; i++)
-		if (!h->field[i].dropped && !is_secret(c, h, h->field[i].name))
-			put(&up, "\r\n%s: %s", h->field[i].name, h->field[i].value);
 	for (size_t i = 0; c->tls && i < c->proxy->secrets; i++, s++)
-		if (strcmp(s->host, h->to.host) == 0)
+		if (strcmp(s->host, h->to.host) == 0) {
+			head_drop(h, s->name);
 			put(&up, "\r\n%s: %s", s->name, s->value);
+		}
+	for (size_t i = 0; i < h->fields; i++)
+		if (!h->field[i].dropped)
+			put(&up, "\r\n%s: %s", h->field[i].name, h->field[i].value);
 	put(&up, "\r\nConnection: close\r\n\r\n");
 	rest = rest < h->body_bytes ? rest : (size_t)h->body_bytes;
 	memcpy(up.bytes + up.have, h->bytes + h->length, rest);

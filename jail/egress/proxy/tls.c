@@ -5,6 +5,7 @@
  * libcurl is given the connected socket, so it looks no name up and connects to nothing.
  * It checks the certificate, and the name in it.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +87,7 @@ static int take_hello(SSL *ssl, int *alert, void *arg)
 		    memchr(at + 5, 0, length - 5))
 			return SSL_CLIENT_HELLO_ERROR;
 		for (size_t i = 5; i < length; i++)
-			*name++ = (char)(at[i] >= 'A' && at[i] <= 'Z' ? at[i] | 0x20
-								      : at[i]);
+			*name++ = (char)tolower(at[i]);
 		*name = '\0';
 	}
 	return SSL_CLIENT_HELLO_RETRY;

@@ -204,8 +204,8 @@ static int adopt(struct session *s, const struct spawn_answer *a, int *fds, stru
 	s->facts = io_steal_fd(&fds[SPAWN_FACTS]);
 	s->tmpfs.work = io_steal_fd(&fds[SPAWN_WORK]);
 	s->tmpfs.tmp = io_steal_fd(&fds[SPAWN_TMP]);
-	s->egress.socket = io_steal_fd(&fds[SPAWN_PROXY]);
-	s->egress.log = io_steal_fd(&fds[SPAWN_PROXY_LOG]);
+	for (int i = 0; i < EGRESS_FDS; i++)
+		s->egress.fd[i] = io_steal_fd(&fds[SPAWN_PROXY + i]);
 	if (egress_map(&s->egress, e) < 0)
 		return -e->errnum;
 	s->start_ms = clock_now_ms();

@@ -172,7 +172,7 @@ static void print_done(const struct step *step, const struct judgement *j, bool 
 	json_number(",\"memory_peak_bytes\":", peak != 0, peak, out);
 	print_output(step, out);
 	print_media(&step->media.seen, out);
-	egress_print(",\"egress\":", s->egress.map, &s->egress_told, out);
+	egress_print(&s->egress, &s->egress_told, out);
 	(void)fprintf(out, ",\"strays\":%d,\"threads\":%u}",
 		      step->strays < 0 ? 1 : step->strays, step->threads);
 }

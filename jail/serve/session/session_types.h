@@ -5,7 +5,7 @@
 #pragma once
 
 #include "init/step_wire.h"
-#include "jail/egress/start.h"
+#include "jail/egress/report.h"
 #include "jail/serve/wire/refusal.h"
 #include "jail/serve/session/serving.h"
 #include "jail/serve/rules/states.h"
@@ -140,7 +140,7 @@ struct session {
 	struct cgroup cgroup;
 	bool listened; /* violations are heard of */
 	int facts;
-	struct egress egress;          /* socket and log of its proxy */
+	struct egress egress;          /* socket, log and counts of its proxy */
 	struct egress_log egress_told; /* of it, to the client */
 	struct tmpfs_usage tmpfs;
 	struct port control, listener, diagnostics;

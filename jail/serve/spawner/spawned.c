@@ -56,15 +56,14 @@ static void close_ends(struct spawned *j)
 	(void)event_loop_listen(loop, &j->gate, 0);
 	(void)event_loop_listen(loop, &j->proxy, 0);
 	j->control.fd = j->gate.fd = j->proxy.fd = -1;
-	io_close_fd(&j->egress.socket);
-	io_close_fd(&j->egress.log);
+	for (size_t i = 0; i < EGRESS_FDS; i++)
+		io_close_fd(&j->egress.fd[i]);
 	io_close_fd(&j->channel);
 	io_close_fd(&j->diagnostics);
 	io_close_fd(&j->facts);
 	for (int fd = 0; fd <= 2; fd++) /* no launch has taken them */
 		io_close_fd(&j->up.jail.stdio[fd]);
-	io_close_fd(&j->up.gate.listener);
-	io_close_fd(&j->up.gate.netlink);
+	gate_close(&j->up.gate);
 	cgroup_release(&j->up.jail.cgroup);
 	tmpfs_usage_close(&j->up.tmpfs);
 	posture_end(&j->up.posture);
@@ -113,11 +112,13 @@ static bool tell_opened(struct spawned *j)
 {
 	struct startup *up = &j->up;
 	int ends[SPAWN_FDS] = {
-		[SPAWN_CONTROL] = up->jail.control,   [SPAWN_CHANNEL] = j->channel,
-		[SPAWN_DIAGNOSTICS] = j->diagnostics, [SPAWN_FACTS] = j->facts,
-		[SPAWN_LISTENER] = up->gate.listener, [SPAWN_WORK] = up->tmpfs.work,
-		[SPAWN_TMP] = up->tmpfs.tmp,          [SPAWN_PROXY] = j->egress.socket,
-		[SPAWN_PROXY_LOG] = j->egress.log,
+		[SPAWN_CONTROL] = up->jail.control,
+		[SPAWN_CHANNEL] = j->channel,
+		[SPAWN_DIAGNOSTICS] = j->diagnostics,
+		[SPAWN_FACTS] = j->facts,
+		[SPAWN_LISTENER] = up->gate.fd[GATE_LISTENER],
+		[SPAWN_WORK] = up->tmpfs.work,
+		[SPAWN_TMP] = up->tmpfs.tmp,
 	};
 	struct spawn_answer a = { .kind = SPAWN_OPENED,
 				  .number = j->number,
@@ -127,6 +128,7 @@ static bool tell_opened(struct spawned *j)
 	size_t count = 0;
 	struct err e;
 
+	memcpy(ends + SPAWN_PROXY, j->egress.fd, sizeof(j->egress.fd));
 	memcpy(ends + SPAWN_HELD, up->jail.cgroup.held + 1,
 	       sizeof(up->jail.cgroup.held) - sizeof(int));
 	for (int i = 0; i < SPAWN_FDS; i++)
@@ -180,7 +182,7 @@ static int print_facts(const struct spawned *j)
 			      ids_program(&jail->ids), jail->warm ? "true" : "false");
 		json_after(",\"why_cold\":", jail->warm ? NULL : j->spawner->pool.why,
 			   out);
-		report_not_enforced(jail, j->up.gate.listener >= 0, out);
+		report_not_enforced(jail, j->up.gate.fd[GATE_LISTENER] >= 0, out);
 		n = json_close(out, text, sizeof(text));
 	}
 	if (n < 0 || io_write_all(fd, text, (size_t)n) < 0 || sys_seal(fd) < 0)
@@ -227,9 +229,9 @@ static void serve_proxy(struct port *p)
 static void start_proxy(struct spawned *j)
 {
 	struct err e;
-	int r = egress_start(&j->up.jail, &j->egress, &e);
+	int r = egress_start(&j->up.jail, &j->up.gate.fd[GATE_PORT], &j->egress, &e);
 
-	j->proxy.fd = j->egress.socket;
+	j->proxy.fd = j->egress.fd[EGRESS_SOCKET];
 	if (r == 0 && j->proxy.fd >= 0)
 		r = event_loop_listen(&j->spawner->loop, &j->proxy, EPOLLIN);
 	else if (r == 0)
@@ -245,7 +247,7 @@ static void look(struct spawned *j, int r, const struct err *e)
 		return;
 	if (r < 0)
 		fail(j, e);
-	else if (j->up.complete && j->egress.socket < 0)
+	else if (j->up.complete && j->egress.fd[EGRESS_SOCKET] < 0)
 		start_proxy(j);
 }
 

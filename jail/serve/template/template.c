@@ -264,8 +264,7 @@ void template_close(struct template *t)
 {
 	io_close_fd(&t->channel);
 	io_close_fd(&t->events);
-	io_close_fd(&t->up.gate.netlink);
-	io_close_fd(&t->up.gate.listener);
+	gate_close(&t->up.gate);
 	posture_end(&t->up.posture);
 	t->ready = false;
 	for (int fd = 0; fd <= 2; fd++)

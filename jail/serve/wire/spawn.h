@@ -27,6 +27,7 @@
  */
 #pragma once
 
+#include "jail/egress/log.h"
 #include "jail/launch/cgroup/cgroup.h"
 
 enum spawn_request_kind {
@@ -73,10 +74,10 @@ enum spawn_fd {
 	SPAWN_LISTENER,    /* of violations; not where a surrounding one hears them */
 	SPAWN_WORK,        /* O_PATH of its tmpfs; not where it cannot be opened */
 	SPAWN_TMP,
-	SPAWN_PROXY,     /* to the proxy of --allow-host, see jail/egress/start.h, */
-	SPAWN_PROXY_LOG, /* and its log; not where no host is allowed */
-	SPAWN_HELD, /* files of its cgroup leaf, as cgroup_hold() opens them, but not the
-		     * first, which kills; not where no cgroup limits the jail */
+	SPAWN_PROXY, /* enum egress_fd of --allow-host; not where no host is allowed */
+	/* files of its cgroup leaf, as cgroup_hold() opens them, but not the first, which
+	 * kills; not where no cgroup limits the jail */
+	SPAWN_HELD = SPAWN_PROXY + EGRESS_FDS,
 	SPAWN_FDS = SPAWN_HELD + CGROUP_HELD - 1,
 };
 

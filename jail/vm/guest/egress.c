@@ -170,7 +170,7 @@ static void ask_for_response(struct connection *c, struct head *h)
 int reach(struct connection *c, struct head *h)
 {
 	const struct sockaddr_in at = { .sin_family = AF_INET,
-					.sin_port = htons(EGRESS_PORT),
+					.sin_port = htons(PROXY_PORT),
 					.sin_addr.s_addr = htonl(HOST_ADDRESS) };
 
 	asked = h->to;
