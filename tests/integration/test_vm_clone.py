@@ -9,8 +9,11 @@ import random
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -18,6 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../
 
 from serve_client import BUILD, Serve, descendants  # noqa: E402
 from stepjail_vm import Failed, template  # noqa: E402
+from stepjail_vm.guest import warm_requests  # noqa: E402
 from stepjail_vm.image import write_json  # noqa: E402
 from test_vm import OPTIONS, PATIENCE, Scene  # noqa: E402
 
@@ -168,6 +172,53 @@ class Clones(Scene):
             file.write('[')
         with self.assertRaisesRegex(Failed, 'cannot be read .*run stepjail vm build'):
             template.find(self.folder)
+
+    def make(self, mute):
+        """What a guest that is made a template is asked, of two trees; @mute: the request at which it ends."""
+        asked, pairs = [], [socket.socketpair() for _ in range(3)]
+        port, console, monitor = (pair[1] for pair in pairs)
+
+        def guest():
+            while True:
+                port.sendall(template.READY)
+                if not (length := port.recv(4)):
+                    return
+                asked.append(port.recv(struct.unpack('<I', length)[0], socket.MSG_WAITALL).split(b'\0'))
+                if len(asked) == mute:
+                    console.sendall(b'no such tree')
+                    port.close()
+                    return
+                port.sendall(template.TAKEN)
+
+        def qmp():
+            monitor.sendall(b'{"QMP": {}}\n')
+            while monitor.recv(4096):
+                monitor.sendall(b'{"return": {"status": "completed"}}\n')
+
+        threads = [threading.Thread(target=each) for each in (guest, qmp)]
+        for each in threads:
+            each.start()
+        try:
+            template.make(self.folder, 4096, lambda: (subprocess.Popen('true'), *(pair[0] for pair in pairs)),
+                          warm_requests(['core', 'data']))
+        finally:
+            for pair in pairs:
+                pair[0].shutdown(socket.SHUT_RDWR)
+            for each in threads:
+                each.join(PATIENCE)
+            for pair in pairs:
+                for each in pair:
+                    each.close()
+        return asked
+
+    def test_warmed(self):
+        """A template runs Python in each of its trees before it is kept, or is none."""
+        for request, disk, tree in zip(self.make(0), (b'vda', b'vdb'), (b'core', b'data'), strict=True):
+            self.assertEqual(request[:6], [b'warm', b'', b'disk', disk + b' /stepjail/rootfs/' + tree, b'command', b'run'])
+            self.assertIn(b'rootfs ' + tree + b'\n', request[7])
+        for mute in 1, 2:
+            with self.assertRaisesRegex(Failed, "the guest has ended at its start: b'no such tree'"):
+                self.make(mute)
 
     def test_told(self):
         said = subprocess.check_output([f'{BUILD}/stepjail', 'check', *OPTIONS], text=True)

@@ -49,6 +49,7 @@ struct request {
 	char *word[WORDS_MAX + 8]; /* of the command line, NULL at the end */
 	size_t words;
 	char out[48]; /* of --out: how its folder is mounted */
+	bool warm;    /* another request follows when the command has ended */
 };
 
 static pid_t child;
@@ -95,7 +96,7 @@ static char *read_request(int port, uint32_t *length)
 	static char text[REQUEST_MAX + 2]; /* with the end of a pair that has none */
 
 	say(port, MUX_READY);
-	/* a template is kept here */
+	/* a template is kept here, the last time */
 	read_whole(port, length, sizeof(*length));
 	if (*length > REQUEST_MAX)
 		boot_fail("take", "the request");
@@ -163,6 +164,8 @@ static void take_pair(struct request *q, const char *key, char *value)
 		boot_write(POLICY, value, 0444);
 	else if (strcmp(key, "command") == 0)
 		q->command = value;
+	else if (strcmp(key, "warm") == 0)
+		q->warm = true;
 	else if (strcmp(key, "uid") == 0)
 		q->uid = (uid_t)strtoul(value, NULL, 10);
 	else if (strcmp(key, "gid") == 0)
@@ -312,24 +315,16 @@ static void serve(struct mux *m, int signals, int files)
 	}
 }
 
-int main(void)
+/* Wait for a request, and have what it brings. */
+static void take_request(int port, struct request *q)
 {
-	static struct request q;
-	static struct mux m;
-	uint32_t length;
-	sigset_t wanted;
-	int fds[4], files[2] = { -1, -1 }, port;
 	static const char *const before[] = { "stepjail", NULL, "--policy", POLICY,
 					      "--report", "3",  "--" };
-
-	boot_console();
-	boot_mount_all();
-	port = open_port();
-
+	uint32_t length;
 	char *text = read_request(port, &length), *end = text + length;
 
 	/* the command's own words come first */
-	q.words = COUNT(before);
+	*q = (struct request){ .words = COUNT(before) };
 	for (char *key = text; key < end;) {
 		char *value = key + strlen(key) + 1;
 
@@ -337,17 +332,45 @@ int main(void)
 			break;
 		char *next = value + strlen(value) + 1;
 
-		take_pair(&q, key, value);
+		take_pair(q, key, value);
 		key = next;
 	}
-	if (!q.command)
+	if (!q->command)
 		boot_fail("take", "the request");
 	for (size_t i = 0; i < COUNT(before); i++)
-		q.word[i] = (char *)(uintptr_t)before[i];
-	q.word[1] = (char *)(uintptr_t)q.command;
-	if (strcmp(q.command, "run") != 0)
-		q.word[4] = NULL;
-	make_cgroup(&q);
+		q->word[i] = (char *)(uintptr_t)before[i];
+	q->word[1] = (char *)(uintptr_t)q->command;
+	if (strcmp(q->command, "run") != 0)
+		q->word[4] = NULL;
+	make_cgroup(q);
+}
+
+/* In a template: run what its clones will run, for nobody, so that their kernel has read
+ * what that takes. What it says on stderr is the console's. */
+static void warm_up(const struct request *q)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), status;
+
+	child = fork();
+	if (child == 0)
+		become(q, (int[]){ null, null, -1, null });
+	if (null < 0 || waitpid(child, &status, 0) != child || status != 0)
+		boot_fail("warm up", q->command);
+	(void)close(null);
+}
+
+int main(void)
+{
+	static struct request q;
+	static struct mux m;
+	sigset_t wanted;
+	int fds[4], files[2] = { -1, -1 }, port;
+
+	boot_console();
+	boot_mount_all();
+	port = open_port();
+	for (take_request(port, &q); q.warm; take_request(port, &q))
+		warm_up(&q);
 	open_files(&q, files);
 	(void)sigemptyset(&wanted);
 	(void)sigaddset(&wanted, SIGCHLD);

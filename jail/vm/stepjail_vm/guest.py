@@ -38,22 +38,44 @@ KERNEL_WORDS = ("console=ttyS0 quiet loglevel=4 reboot=t panic=-1 mitigations=of
                 "no_timer_check tsc=reliable rdinit=/init tsc_early_khz=")
 # by QEMU's own code the guest has the loopback of QEMU's jail, on which there is the proxy's port
 NETWORK = ["-netdev", "user,id=net,ipv6=off", "-device", "virtio-net-device,netdev=net"]
+TREES = "/stepjail/rootfs"
+WARM = '''
+import ast, codeop, contextlib, io, json, os, random, re, signal, struct, sys, traceback, types
+with open("/bin/stepjail-interpreter", "rb") as file:
+    while file.read(1 << 20):
+        pass
+for name in "numpy", "pandas":
+    with contextlib.suppress(ImportError):
+        __import__(name)
+'''
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of the proxy, which stepjail run passes on
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
+def pack(pairs):
+    """A request, for the guest's PID 1: see init.c."""
+    return b"".join(os.fsencode(f"{key}\0{value}\0") for key, value in pairs)
+
+
 def request(plan, policy, disks, words):
-    """Pairs for the guest's PID 1: see init.c. Random bytes first, so that all else has them."""
+    """Random bytes first, so that all else has them."""
     pairs = [("random", os.urandom(64).hex()), ("clock", time.time_ns()), ("machine", os.urandom(16).hex()),
              ("uid", os.getuid()), ("gid", os.getgid()), *(("disk", disk) for disk in disks),
              *([("network", "")] if plan.has_network else []), *([("out", plan.out_bytes)] if plan.has_out else []),
              ("policy", policy), ("command", plan.command), *(("word", word) for word in words)]
-    return b"".join(os.fsencode(f"{key}\0{value}\0") for key, value in pairs)
+    return pack(pairs)
+
+
+def warm_requests(trees):
+    """For a template: it mounts all trees, and has read what a program and a session of each begin with."""
+    for number, tree in enumerate(trees):
+        yield pack([("warm", ""), ("disk", f"vd{chr(ord('a') + number)} {TREES}/{tree}"), ("command", "run"),
+                    ("policy", f"rootfs {tree}\nwall-time unlimited\n"), ("word", "/bin/python3"), ("word", "-c"), ("word", WARM)])
 
 
 def make_disks(plan, given, place, work, known):
     """([image files], [words for init.c]) in the order of the guest's disks; @known: of its template,
-    which has all trees, of which the guest mounts one."""
+    which has all trees, and has mounted them."""
     files, words = [], []
 
     def add(file, to, is_mounted=True):
@@ -65,7 +87,7 @@ def make_disks(plan, given, place, work, known):
         file = f"{place}/{tree}.erofs"
         if not os.path.exists(file):
             raise Failed(f"the image has no tree named '{tree}': make it, and run stepjail vm build")
-        add(file, f"/stepjail/rootfs/{tree}", tree == plan.tree)
+        add(file, f"{TREES}/{tree}", not known)
     for number, source in enumerate(given):
         file = f"{work}/{number}.erofs"
         if os.path.isdir(source):
@@ -147,7 +169,7 @@ def make_template(home, place, memory):
     kernel_words = KERNEL_WORDS + tsc_khz(home)
     words = qemu_words(home, place, memory, [f"{place}/{tree}.erofs" for tree in trees], SHARED, kernel_words,
                        [f"--policy=/dev/fd/{policy}"])
-    template.make(hidden, memory, lambda: start_qemu(words, pass_fds=[policy]))
+    template.make(hidden, memory, lambda: start_qemu(words, pass_fds=[policy]), warm_requests(trees))
     os.close(policy)
     for name in template.FILES:
         os.rename(f"{hidden}/{name}", f"{place}/{name}")

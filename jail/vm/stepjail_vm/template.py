@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""template.py - a guest that has booted and waits for its request, kept to be copied
+"""template.py - a guest that has booted, has run Python, and waits for its request, kept to be copied
 
     ram     its memory, as a file: each clone maps it privately, and writes to no page of it
     state   its devices, as QEMU migrates them, without that memory
@@ -21,7 +21,8 @@ import time
 from . import Failed, memory_file
 
 FILES = ("ram", "state")
-READY = struct.pack("<BBHIs", 0, 1, 0, 1, b"R")  # what a guest says that waits: see mux.h
+# what a guest says that waits for a request, and that has one: see mux.h
+READY, TAKEN = (struct.pack("<BBHIs", 0, 1, 0, 1, letter) for letter in (b"R", b"T"))
 MAKE_S = 120
 IGNORE_SHARED = {"capabilities": [{"capability": "x-ignore-shared", "state": True}]}
 
@@ -114,8 +115,21 @@ class Monitor:
             time.sleep(0.01)
 
 
-def make(place, memory, start):
-    """Boot a guest, and keep it where it waits. start(): (its process, port, console, monitor)"""
+def hear(port, console, expected):
+    heard = b""
+    while heard != expected:
+        piece = port.recv(len(expected) - len(heard))
+        if not piece:
+            with contextlib.suppress(OSError):
+                console.settimeout(1)
+                heard = console.recv(4096)
+            raise Failed(f"the guest has ended at its start: {heard[-200:]!r}")
+        heard += piece
+
+
+def make(place, memory, start, warm):
+    """Boot a guest, give it the requests @warm, and keep it where it waits for one more.
+    start(): (its process, port, console, monitor)"""
     for name in FILES:
         with open(f"{place}/{name}", "wb") as file:
             if name == "ram":
@@ -127,15 +141,11 @@ def make(place, memory, start):
             each.settimeout(MAKE_S)
         asked = Monitor(monitor)
         asked.order("qmp_capabilities")
-        heard = b""
-        while heard != READY:
-            piece = port.recv(len(READY) - len(heard))
-            if not piece:
-                with contextlib.suppress(OSError):
-                    console.settimeout(1)
-                    heard = console.recv(4096)
-                raise Failed(f"the guest has ended at its start: {heard[-200:]!r}")
-            heard += piece
+        for request in (*warm, None):
+            hear(port, console, READY)
+            if request:
+                port.sendall(struct.pack("<I", len(request)) + request)
+                hear(port, console, TAKEN)
         with open(f"{place}/state", "wb") as file:
             asked.keep(file.fileno())
         asked.order("quit")
