@@ -48,11 +48,11 @@ int plan_complete_egress(struct plan *p, struct err *e)
 						 "HTTPS_PROXY=" PROXY_URL };
 	int r = 0;
 
+	if (p->host_count == 0 && p->header_count)
+		return err_say(e, EINVAL,
+			       "secret-header: no host is allowed: --allow-host");
 	if (p->host_count == 0)
-		return p->header_count
-			       ? err_say(e, EINVAL,
-					 "secret-header: no host is allowed: --allow-host")
-			       : 0;
+		return 0;
 	/* the proxy's port is there */
 	p->net = NET_LOOPBACK;
 	for (size_t i = 0; r == 0 && i < COUNT(variables); i++)

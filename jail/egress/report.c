@@ -108,7 +108,7 @@ void egress_tell(const struct egress *g)
 	if (log && log->bypass)
 		(void)fprintf(
 			stderr,
-			"stepjail: egress: %" PRIu64
-			" packets of UDP or DNS, or connections, past the proxy: it is the one way out, and looks names up itself\n",
+			"stepjail: egress: past the proxy, refused: %" PRIu64
+			" (UDP, DNS, connections): it is the one way out, and looks names up\n",
 			log->bypass);
 }

@@ -131,13 +131,10 @@ int egress_hear(int socket, int wait_ms, struct err *e)
 {
 	struct pollfd from = { .fd = socket, .events = POLLIN };
 	int r = poll(&from, 1, wait_ms);
-	ssize_t n;
 
 	if (r <= 0)
-		return r < 0 ? err_set(e, errno, "egress: wait for the proxy")
-			     : err_say(e, ETIMEDOUT, "egress: the proxy is not ready");
-	n = recv(socket, e, sizeof(*e), MSG_DONTWAIT);
-	if (n != (ssize_t)sizeof(*e))
+		return err_set(e, r ? errno : ETIMEDOUT, "egress: wait for the proxy");
+	if (recv(socket, e, sizeof(*e), MSG_DONTWAIT) != (ssize_t)sizeof(*e))
 		return err_say(e, EPIPE, "egress: the proxy has ended");
 	e->text[sizeof(e->text) - 1] = '\0';
 	return -e->errnum;

@@ -79,7 +79,7 @@ class Requests(Asking):
         done = self.ask(BYPASS + f"tell(bypass(), get('{self.url}/')[0])")
         self.assertEqual(done.told, [[[errno.ENETUNREACH] * 4, None, None], 200])
         self.assertEqual(done.report["egress"]["bypass"], 6)
-        self.assertIn(b"egress: 6 packets of UDP or DNS, or connections, past the proxy", done.stderr)
+        self.assertIn(b"egress: past the proxy, refused: 6 (UDP, DNS, connections): it is the one way out", done.stderr)
 
     def test_methods_and_bodies(self):
         done = self.ask(f"""

@@ -83,7 +83,7 @@ def hosts(run):
         for one in items(run, "egress", "hosts")[:REFUSED_MAX])
     past = number(run, "egress", "bypass")
     return (table("Hosts", "Host", "#Times", "#Failed", "#Bytes sent", "#Bytes received", "Why", rows=rows) if rows else "") \
-        + (f"<p class=gap>Past the proxy, refused: {past:,.0f} packets of UDP or DNS, or connections</p>" if past else "")
+        + (f"<p class=gap>Past the proxy, refused: {past:,.0f} (UDP, DNS, connections)</p>" if past else "")
 
 
 def picture(media, where, pictures):

@@ -11,6 +11,7 @@
 #include "jail/egress/proxy/head.h"
 
 #define LINGER_MS 2000
+#define LAST_MS 500 /* less than main.c waits, then */
 #define LINGER_READS 64
 
 int refuse(struct connection *c, enum egress_end end, int status, const char *fmt, ...)
@@ -57,11 +58,14 @@ int wait_for(struct connection *c, short client, short server, int wait_ms)
 	uint64_t left = c->until_ms > now ? c->until_ms - now : 0;
 	int r = poll(fds, 3, left < (uint64_t)wait_ms ? (int)left : wait_ms);
 
+	/* the run has ended: that the host has as well may be on its way */
+	if (fds[2].revents)
+		r = poll(fds, 2, LAST_MS);
 	/* a client that is gone waits for nothing */
-	if (r > 0 && !fds[2].revents && !(fds[0].revents & (POLLERR | POLLHUP)))
+	if (r > 0 && !(fds[0].revents & (POLLERR | POLLHUP)))
 		return 1;
-	c->row->end = r ? EGRESS_CUT : EGRESS_SILENT;
-	return r || left <= (uint64_t)wait_ms ? -1 : 0;
+	c->row->end = r || fds[2].revents ? EGRESS_CUT : EGRESS_SILENT;
+	return r || fds[2].revents || left <= (uint64_t)wait_ms ? -1 : 0;
 }
 
 static void answer(struct connection *c)
