@@ -9,8 +9,8 @@
  * itself, see proxy/confine.c. What it holds: that socket, the log, a socket whose end of
  * file ends it, and the secrets of --secret-header. As root, an id of its own.
  *
- * There is no other way out, and what tries one, the kernel counts: names looked up, UDP,
- * a connection to an address.
+ * There is no other way out, and what tries one, the kernel counts: UDP, such as DNS, and
+ * connections to an address.
  */
 #pragma once
 

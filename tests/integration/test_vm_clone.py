@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -199,8 +200,8 @@ class Clones(Scene):
         for each in threads:
             each.start()
         try:
-            template.make(self.folder, 4096, lambda: (subprocess.Popen('true'), *(pair[0] for pair in pairs)),
-                          warm_requests(['core', 'data']))
+            template.make(tempfile.mkdtemp(dir=self.folder), 4096,
+                          lambda: (subprocess.Popen('true'), *(pair[0] for pair in pairs)), warm_requests(['core', 'data']))
         finally:
             for pair in pairs:
                 pair[0].shutdown(socket.SHUT_RDWR)
