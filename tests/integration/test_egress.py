@@ -17,9 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import record_schema  # noqa: E402
 from egress_scene import BYPASS, Server, rows_of  # noqa: E402
-from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noqa: E402
+from test_run import PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noqa: E402
 
-UNWALLED = os.path.join(BUILD, "stepjail-unwalled")
 UNLISTED = "no --allow-host names it"
 GET = """
 import json, sys, urllib.request as r, urllib.error as e
@@ -263,15 +262,6 @@ class Options(Host):
         self.assertIn("a.example:443 is not allowed: --allow-host a.example:443", done.stderr.decode())
         done = self.run_jail(*allow, "--secret-header=a.example:X=/none", "--", "true")
         self.assertIn("--secret-header: open /none: No such file", done.stderr.decode())
-
-    def test_port(self):
-        """What comes through the gate in place of the port is no proxy's: it would accept without end."""
-        words = self.words("--allow-host=a.example:443", "--", "true")
-        words[words.index(STEPJAIL)] = UNWALLED
-        done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                              timeout=TIMEOUT, env=PLAIN_ENV | {"STEPJAIL_LACKS": "port that listens"})
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("egress: no port came through the gate", done.stderr)
 
     def test_plan(self):
         """explain prints what reads back; without a host, all is as it was."""

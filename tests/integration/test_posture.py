@@ -127,6 +127,10 @@ class Lacking(Host):
         for wall, says in () if self.as_user else LEASED:
             self.check(wall, says, FIXED[:-1])
 
+    def test_port(self):
+        """What comes through the gate in place of a proxy's port: the proxy would accept without end."""
+        self.check("port that listens", "egress: no port came through the gate", ("--allow-host=a.example:443",))
+
     def test_landlock(self):
         if landlock_abi() == 0:
             self.skipTest("lacks Landlock in the kernel")

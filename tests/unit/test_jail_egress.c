@@ -301,7 +301,6 @@ static void write_snmp(struct egress *g, unsigned int no_route, unsigned int no_
 START_TEST(the_log_is_printed)
 {
 	static struct egress_log log, seen;
-
 	static char text[100000], expected[2000];
 	struct egress g = EGRESS_NONE;
 	FILE *out = fmemopen(text, sizeof(text), "w");

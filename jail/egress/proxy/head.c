@@ -167,7 +167,7 @@ int head_parse(struct connection *c, struct head *h)
 	while (r == 0 && at < h->bytes + h->length - 2)
 		r = read_field(c, h, next_line(&at));
 	head_drop(h, own);
-	/* it also names fields that are for this hop alone */
+	/* Connection also names fields that are for this hop alone */
 	for (size_t i = 0; i < h->fields; i++)
 		if (strcasecmp(h->field[i].name, "Connection") == 0)
 			head_drop(h, h->field[i].value);
