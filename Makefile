@@ -114,7 +114,7 @@ $(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/trees/data.manifest rootfs/tre
 
 ## ---- use
 # where the host gives no cgroup v2, say so, and pass the option by name
-cgroup_option = $$($(B)/stepjail check | grep -q '^missing *cgroup v2' && { echo \
+cgroup_option = $$($(B)/stepjail check | grep '^missing *cgroup v2' >/dev/null && { echo \
 	"the cgroup wall is missing on this host (stepjail check): passing --allow-missing cgroup" >&2; \
 	echo --allow-missing cgroup; })
 demo: all rootfs ## the agent answers a question about a CSV file, with a scripted model

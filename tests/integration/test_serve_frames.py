@@ -131,6 +131,38 @@ class Kinds(Case):
         self.assertEqual(self.session.run('1', branch=1).done['step'], 4)
 
 
+class Order(Case):
+    """What a step prints, and what it says by its channel, come by two ways."""
+    options = Case.options + ['--media-limit=1M']
+
+    def setUp(self):
+        # on one processor a step is often done before anybody has read of it
+        processors = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, processors)
+        os.sched_setaffinity(0, {min(processors)})
+        super().setUp()
+        self.session = self.serve.open()
+
+    def printed_before(self, source):
+        """How many bytes of OUT came before each of the other frames."""
+        self.session.start(source)
+        printed, before = 0, {}
+        while 'DONE' not in before:
+            frame = self.serve.expect_any(self.session.number)
+            if frame.kind == 'OUT':
+                printed += len(frame.bytes)
+            else:
+                before[frame.kind] = printed
+        return before
+
+    def test_what_was_printed_comes_first(self):
+        for end, frames in (('"the end"', {'RESULT': 60001, 'DONE': 60001}),
+                            ('1 / 0', {'TRACE': 60001, 'DONE': 60001}),
+                            ('display(1)', {'MEDIA': 60001, 'PIECE': 60001, 'DONE': 60001})):
+            for _ in range(100):
+                self.assertEqual(self.printed_before('print("x" * 60000)\n' + end), frames)
+
+
 class Dropped(Case):
     """A PUT that its client gives up leaves nothing, and another one can begin."""
     options = ['--work-size=1M']

@@ -13,22 +13,10 @@
  */
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "jail/serve/session/session.h"
 
 #define EXITS_PAUSE_MS 10 /* pause after the end of a process that serve does not know */
-
-static void drain(struct step *step, struct stream *o)
-{
-	uint64_t before = o->bytes;
-	int held = 0;
-
-	if (o->port.fd < 0 || ioctl(o->port.fd, FIONREAD, &held) < 0)
-		return;
-	while (o->bytes - before < (uint64_t)held && step_output(step, o))
-		;
-}
 
 /* Why did a step fail? The leaf and the file systems tell. */
 static void look_for_reasons(struct session *s, struct outcome *o)
@@ -163,7 +151,7 @@ static void done_file(struct step *step)
 	char json[64];
 	int n;
 
-	drain(step, &step->out[0]);
+	step_empty(step);
 	if (!step->have_done || step->filed.errnum) {
 		step_refuse(step,
 			    (struct refusal){ .kind = late              ? REFUSAL_LIMIT
@@ -242,8 +230,7 @@ void done_step(struct step *step)
 	/* the answer also says what the state that the branch goes back to shares */
 	if (s->phase == PHASE_OPEN && !lives && shared_ask(step))
 		return;
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		drain(step, &step->out[i]);
+	step_empty(step);
 	judge(step, &j);
 	step->cpu_used_us = limit_cpu_us(step);
 	if (lives && !become_state(step)) {

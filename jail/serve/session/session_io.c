@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "jail/serve/session/session.h"
 
@@ -18,7 +19,8 @@ static void keep_tail(struct stream *o, const unsigned char *bytes, size_t lengt
 		o->tail[(o->bytes + i) % OUT_TAIL_BYTES] = bytes[i];
 }
 
-bool step_output(struct step *step, struct stream *o)
+/* at most once; false: nothing more now */
+static bool take_output(struct step *step, struct stream *o)
 {
 	static unsigned char bytes[READ_BYTES];
 	struct serve *serve = step->session->serve;
@@ -50,7 +52,21 @@ static void serve_output(struct port *p)
 {
 	struct step *step = p->owner;
 
-	(void)step_output(step, p == &step->out[0].port ? &step->out[0] : &step->out[1]);
+	(void)take_output(step, p == &step->out[0].port ? &step->out[0] : &step->out[1]);
+}
+
+void step_empty(struct step *step)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		struct stream *o = &step->out[i];
+		uint64_t before = o->bytes;
+		int held = 0;
+
+		if (o->port.fd < 0 || ioctl(o->port.fd, FIONREAD, &held) < 0)
+			continue;
+		while (o->bytes - before < (uint64_t)held && take_output(step, o))
+			;
+	}
 }
 
 int step_listen(struct step *step, bool listen)

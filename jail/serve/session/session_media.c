@@ -100,6 +100,8 @@ void media_take(struct step *step, const struct wire_header *h,
 	    !media_is_right(&step->media.seen, h, payload,
 			    serve->plan->limit[LIMIT_MEDIA_BYTES]))
 		return;
+	if (h->type == WIRE_MEDIA)
+		step_empty(step);
 	serve_put(serve, h->type, step->session->number, step->branch, payload,
 		  h->length);
 	if (queue_length(&serve->queue) <= QUEUE_HIGH)

@@ -177,6 +177,7 @@ static void take_text(struct step *step, const struct wire_header *h,
 	if (*have || step->kind != KIND_RUN)
 		return;
 	*have = true;
+	step_empty(step);
 	serve_put(step->session->serve, h->type, step->session->number, step->branch,
 		  payload, h->length);
 }
