@@ -329,7 +329,7 @@ sys_ = Late()""")
 
 class Flood(Case):
     """A client that reads nothing, and steps that show more than it will ever hold."""
-    options = ['--media-limit=256M', '--grace=200ms', '--wall-time=60s', '--memory=600M']
+    options = ['--media-limit=256M', '--output-limit=16M', '--grace=200ms', '--wall-time=60s', '--memory=600M']
     FLOOD = CHANNEL + """
 import threading
 {rest}
@@ -381,6 +381,20 @@ print('on', flush=True)
             self.assertEqual(session.finish().done['verdict'], 'cancelled')
         self.assertTrue(any(map(is_alive, pids)))
         self.assertEqual(self.serve.open().run('5').result, '5')
+
+    def test_that_prints_beside(self):
+        """What it shows has what it printed go first, and brings no more of that to serve for it."""
+        peak, sessions = self.flood(
+            'if os.fork() == 0:\n    while True: os.write(1, bytes(65536))\n'
+            'threading.Thread(target=point).start()\nwhile True: rest()',
+            'def rest():\n    try: os.kill(-1 << 31, 0)\n    except OSError: pass\n'
+            'def point():\n    for i in range(64 * 5):\n        channel.send('
+            "struct.pack('<IHHIIHHIIQ', 24, {media}, 0, N, i // 5, 1 + i % 5, 1, 1, 0, 9))"
+            .replace('{media}', str(MEDIA)))
+        self.assertLess(peak, 6 * MIB)
+        for session in sessions:
+            session.kill()
+            self.assertEqual(session.finish().done['verdict'], 'cancelled')
 
     def test_that_dies(self):
         """It is told apart from one that ended well, and its session goes on."""

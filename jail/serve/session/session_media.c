@@ -100,7 +100,8 @@ void media_take(struct step *step, const struct wire_header *h,
 	    !media_is_right(&step->media.seen, h, payload,
 			    serve->plan->limit[LIMIT_MEDIA_BYTES]))
 		return;
-	if (h->type == WIRE_MEDIA)
+	/* its pipes are no way around a client that does not read */
+	if (h->type == WIRE_MEDIA && !step->media.late)
 		step_empty(step);
 	serve_put(serve, h->type, step->session->number, step->branch, payload,
 		  h->length);
