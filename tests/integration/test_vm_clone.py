@@ -221,6 +221,13 @@ class Clones(Scene):
             with self.assertRaisesRegex(Failed, "the guest has ended at its start: b'no such tree'"):
                 self.make(mute)
 
+    def test_ended(self):
+        """A QEMU that has ended at once says why on its console, and to nobody else."""
+        ours, its = socket.socketpair()
+        its.close()
+        with ours:
+            template.wake(ours, GUEST, template.find(GUEST))
+
     def test_told(self):
         said = subprocess.check_output([f'{BUILD}/stepjail', 'check', *OPTIONS], text=True)
         self.assertRegex(said, r'(?m)^ok +template +guests of 768M are its clones$')
