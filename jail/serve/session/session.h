@@ -124,8 +124,11 @@ int step_pipes(struct step *step, int *fds);
 /** step_input() - Bytes for a running step's stdin, none for its end */
 int step_input(struct step *step, const void *bytes, size_t length, struct err *e);
 
-/** step_empty() - Send what its pipes hold now, and no more: it was written before what its
- * process says next, which comes by another way */
+/**
+ * step_empty() - Send what its pipes hold now, and no more
+ *
+ * It was written before what its process says next, which comes by another way.
+ */
 void step_empty(struct step *step);
 
 /**

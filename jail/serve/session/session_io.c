@@ -29,7 +29,7 @@ static bool take_output(struct step *step, struct stream *o)
 	uint16_t type = step->kind != KIND_RUN ? WIRE_DATA
 			: o == &step->out[0]   ? WIRE_OUT
 					       : WIRE_ERR;
-	ssize_t n = o->port.fd < 0 ? 0 : read(o->port.fd, bytes, sizeof(bytes));
+	ssize_t n = read(o->port.fd, bytes, sizeof(bytes));
 	size_t now;
 
 	if (n <= 0) {
@@ -57,14 +57,12 @@ static void serve_output(struct port *p)
 
 void step_empty(struct step *step)
 {
-	for (int i = 0; i < CAPTURE_STREAMS; i++) {
-		struct stream *o = &step->out[i];
-		uint64_t before = o->bytes;
-		int held = 0;
+	for (struct stream *o = step->out; o < step->out + CAPTURE_STREAMS; o++) {
+		int held = 0; /* none in a pipe that is closed */
 
-		if (o->port.fd < 0 || ioctl(o->port.fd, FIONREAD, &held) < 0)
-			continue;
-		while (o->bytes - before < (uint64_t)held && take_output(step, o))
+		(void)ioctl(o->port.fd, FIONREAD, &held);
+		for (uint64_t end = o->bytes + (uint64_t)held;
+		     o->bytes < end && take_output(step, o);)
 			;
 	}
 }

@@ -242,14 +242,6 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 		}
 }
 
-/* A packet with fds: an honest interpreter sends none. What comes behind cannot be
- * received: see packet.c. */
-static void take_fds(struct step *step)
-{
-	step->sent_fds = true;
-	limit_kill(step, VERDICT_VIOLATION);
-}
-
 /* Return: false when there is no packet left */
 static bool receive_one(struct state *state)
 {
@@ -267,12 +259,16 @@ static bool receive_one(struct state *state)
 	if (r <= 0) {
 		/* init tells how the process ended; until then it may live */
 		(void)event_loop_listen(&s->serve->loop, &state->channel, 0);
-		if (step && state->host == 0)
+		if (step && state->host == 0) {
 			not_begun(step, 0, "it ended before it began");
-		else if (step && r == -EPROTO)
-			take_fds(step);
-		else if (!step) /* reaches nobody before state 0 is known */
+		} else if (step && r == -EPROTO) {
+			/* with fds, of which an honest interpreter sends none; what comes
+			 * behind cannot be received: see packet.c */
+			step->sent_fds = true;
+			limit_kill(step, VERDICT_VIOLATION);
+		} else if (!step) { /* reaches nobody before state 0 is known */
 			limit_signal(state, SIGKILL);
+		}
 		return false;
 	}
 	if (s->phase == PHASE_STARTING)
