@@ -72,7 +72,7 @@ def wake(monitor, place, known):
     if hashlib.sha256(state).hexdigest() != known["sha256"]["state"]:
         raise changed(place)
     fd = memory_file("state", state)
-    with contextlib.suppress(OSError):  # it has ended by now
+    with contextlib.suppress(ConnectionError):  # it has ended by now
         monitor.sendall(order("qmp_capabilities") + order("migrate-set-capabilities", **IGNORE_SHARED))
         give(monitor, fd)
         monitor.sendall(order("migrate-incoming", uri="fd:state"))
