@@ -39,6 +39,9 @@
  *	STATUS		of the session; session 0: of all
  *	CLOSE		end the session
  * to the client
+ *	WALL		JSON: of --wall vm alone, where it is the first frame of all, of
+ *			session 0: what the host says of the guest that all other frames
+ *			come from, in "vm". A later WALL is not the host's
  *	OPENED		JSON: the session is open; stepjail's version, its ids, posture
  *			and digests, what this host lacks, and what the kernel tells of
  *			the supervisor that reads what it says

@@ -33,7 +33,7 @@ int wire_unpack(const unsigned char *bytes, struct wire_header *h)
 		return -EMSGSIZE;
 	if (p.zero != 0 || !((p.type >= WIRE_FAIL && p.type <= WIRE_EXIT) ||
 			     (p.type >= WIRE_CODE && p.type <= WIRE_PIECE) ||
-			     (p.type >= WIRE_OPEN && p.type <= WIRE_CLOSED)))
+			     (p.type >= WIRE_OPEN && p.type <= WIRE_WALL)))
 		return -EBADMSG;
 	*h = (struct wire_header){ p.length, p.type, p.step };
 	return 0;
@@ -58,8 +58,7 @@ int wire_send(int fd, uint16_t type, uint32_t step, const void *payload, size_t 
 		return -EMSGSIZE;
 	wire_pack(&(struct wire_header){ (uint32_t)length, type, step }, head);
 
-	size_t total = sizeof(head) + length;
-	size_t sent = 0;
+	size_t total = sizeof(head) + length, sent = 0;
 
 	while (sent < total) {
 		size_t in_head = sent < sizeof(head) ? sizeof(head) - sent : 0;

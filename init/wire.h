@@ -78,6 +78,7 @@ enum wire_type {
 	WIRE_END,
 	WIRE_REFUSED,
 	WIRE_CLOSED,
+	WIRE_WALL,
 };
 
 struct wire_header {

@@ -13,9 +13,7 @@
 struct repl_options {
 	const char *transcript;
 	uint64_t color;
-	bool no_history;
-	bool keep_going;
-	bool events;
+	bool no_history, keep_going, events;
 	bool require_confinement;
 	struct jail_options jail;
 	struct out_options out;

@@ -87,7 +87,7 @@ _PAYLOAD_MAX = 65536
 _TYPES = {"CODE": 16, "RUN": 17, "INTERRUPT": 18, "KILL": 19, "OUT": 21, "ERR": 22, "RESULT": 23, "TRACE": 24,
           "DONE": 25, "MEDIA": 28, "PIECE": 29, "OPEN": 40, "ONCE": 41, "STDIN": 42, "ROLLBACK": 43,
           "BRANCH": 44, "DROP": 45, "PUT": 46, "GET": 47, "LIST": 48, "STATUS": 49, "CLOSE": 50, "OPENED": 51, "STATE": 52,
-          "DATA": 53, "END": 54, "REFUSED": 55, "CLOSED": 56}
+          "DATA": 53, "END": 54, "REFUSED": 55, "CLOSED": 56, "WALL": 57}
 _NAMES = {number: name for name, number in _TYPES.items()}
 _OF_STEPS = {"OUT", "ERR", "RESULT", "TRACE", "MEDIA", "PIECE", "DONE"}
 _KINDS = (None, "text", "html", "json", "png", "svg")
@@ -194,7 +194,7 @@ class _Serve:
         self.numbers = itertools.count(1)
         self.socket = own
         self.reader = None
-        self.gone, self.said = None, ""
+        self.gone, self.said, self.vm = None, "", None
         self.listener = threading.Thread(target=self._hear, daemon=True)
         self.listener.start()
 
@@ -217,6 +217,8 @@ class _Serve:
                 if zero or length > _PAYLOAD_MAX:
                     break
                 payload = await stream.readexactly(length)
+                if kind == _TYPES["WALL"] and not self.vm:  # it is the first frame, or no guest is there
+                    self.vm = json.loads(payload[_AT.size:])["vm"]
                 session = self.sessions.get(number)
                 if session and length >= _AT.size:
                     session._take(_NAMES.get(kind), _AT.unpack_from(payload)[0], payload[_AT.size:])
@@ -365,7 +367,7 @@ class AsyncSession(AsyncBranch):
         self._lock, self._answers, self._steps = asyncio.Lock(), asyncio.Queue(), {}
         self._branches = itertools.count(1)
         self._closed = None
-        self.opened = None  # what stepjail said of the jail: its walls, digests, what the host lacks
+        self.opened = None  # of the jail: its walls, digests, what the host lacks; in "vm" of its guest, or None
         serve.sessions[self._number] = self
 
     async def __aenter__(self):
@@ -477,7 +479,7 @@ class AsyncStepjail:
             serve.started = asyncio.create_task(serve.start())
         await asyncio.shield(serve.started)
         session = AsyncSession(self, serve)
-        session.opened = await session._ask("OPEN")
+        session.opened = {**await session._ask("OPEN"), "vm": serve.vm}  # whatever a guest says there
         return session
 
     async def close(self):

@@ -228,6 +228,7 @@ cJSON *record_session(const struct session *s)
 		copy(o, s->opened, told[i]);
 	for (size_t i = 0; i < COUNT(digests); i++)
 		copy(o, posture, digests[i]);
+	copy(o, s->wall, "vm");
 	/* the digest is of the object as this line has it */
 	if (posture && record_print(posture, &line, &unheard) == 0) {
 		digest_bytes(line.bytes, line.length, hex);

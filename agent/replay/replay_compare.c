@@ -65,9 +65,7 @@ static void add_line(const char *mark, const char *at, struct text *says)
 /* the first line that is not the same in both */
 static void show_first(const char *was, const char *is, struct text *says)
 {
-	size_t number = 1;
-	size_t line = 0;
-	size_t i = 0;
+	size_t number = 1, line = 0, i = 0;
 
 	for (; was[i] && was[i] == is[i]; i++)
 		if (was[i] == '\n') {

@@ -38,7 +38,7 @@ void session_send_pieces(struct session *s, uint16_t type, uint32_t id, uint32_t
 static bool is_ours(uint16_t type)
 {
 	return (type >= WIRE_OUT && type <= WIRE_DONE) || type == WIRE_MEDIA ||
-	       type == WIRE_PIECE || (type >= WIRE_OPENED && type <= WIRE_CLOSED);
+	       type == WIRE_PIECE || (type >= WIRE_OPENED && type <= WIRE_WALL);
 }
 
 static bool is_json(uint16_t type)
@@ -92,6 +92,9 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 			s->serve.breach = true;
 			return SERVE_GONE;
 		}
+		if (h.type == WIRE_WALL && !s->wall)
+			s->wall = json_parse((const char *)payload + sizeof(at),
+					     h.length - sizeof(at));
 		if (h.step != s->id && !(s->aside && h.step == s->aside))
 			continue; /* a late word of an earlier session */
 		memcpy(&at, payload, sizeof(at));
@@ -166,8 +169,7 @@ static int begin(struct session *s, struct err *e)
 	struct err plain;
 	int r;
 
-	s->branch = 0;
-	s->state = 0;
+	s->branch = s->state = 0;
 	s->id++;
 	s->jails++;
 	s->reason[0] = '\0';
@@ -193,8 +195,11 @@ int session_renew(struct session *s, struct err *e)
 	if (s->open)
 		session_send(s, WIRE_CLOSE, NULL, 0);
 	s->open = false;
-	if (s->serve.socket < 0)
+	if (s->serve.socket < 0) {
+		cJSON_Delete(s->wall);
+		s->wall = NULL;
 		r = serve_start(&s->serve, s->plan->broker, e);
+	}
 	if (r < 0)
 		serve_end(&s->serve, 0);
 	else if (!s->plan->stateless) /* or each step begins one */
@@ -205,8 +210,7 @@ int session_renew(struct session *s, struct err *e)
 int session_open(struct session *s, const struct session_plan *plan, struct stop *stop,
 		 struct err *e)
 {
-	memset(s, 0, sizeof(*s));
-	s->plan = plan;
+	*s = (struct session){ .plan = plan };
 	serve_init(&s->serve, stop);
 	return session_renew(s, e);
 }
@@ -219,9 +223,6 @@ void session_close(struct session *s)
 	cJSON_Delete(s->opened);
 	media_clear(&s->media);
 	cJSON_Delete(s->done);
-	s->done = NULL;
-	s->json = NULL;
-	s->opened = NULL;
-	s->plan = NULL;
-	s->open = false;
+	cJSON_Delete(s->wall);
+	*s = (struct session){ .id = s->id, .jails = s->jails };
 }

@@ -95,6 +95,7 @@ struct session {
 	unsigned int jails; /* how many have been asked for */
 	/* why the last request was refused, or the last session lost; printable */
 	char reason[SESSION_REASON_BYTES];
+	cJSON *wall;             /* what the host says of a guest, or NULL */
 	cJSON *json;             /* of the last frame, where it has some */
 	cJSON *opened;           /* of the last OPENED: ids, posture, digests; or NULL */
 	struct media_list media; /* of the last step, like the next */

@@ -57,7 +57,7 @@ static int check_plan(const struct plan *p, struct err *e)
 		bool given;
 		const char *name, *why;
 	} refused[] = {
-		{ p->report, "report", "is for run: OPENED and DONE have it" },
+		{ p->report && p->wall != WALL_VM, "report", "is for run, or --wall vm" },
 		{ p->hold, "hold", "is for run" },
 		{ p->out, "out", "is for run: a client asks for files" },
 		{ p->capture, "capture", "is for run: output goes to the client" },
@@ -195,8 +195,7 @@ static int divide(struct parts *parts, char *const *template, int signals, struc
 int command_serve(char *const *argv, struct err *e)
 {
 	static char interpreter[] = INTERPRETER, preload[] = "--preload";
-	static char template[] = "--template";
-	static char media[] = "--media-limit", media_bytes[24];
+	static char template[] = "--template", media[] = "--media-limit", media_bytes[24];
 	static char *words[6] = { interpreter, media, media_bytes, preload };
 	static char *warm[7] = { interpreter, template, media, media_bytes, preload };
 	static struct plan plan;

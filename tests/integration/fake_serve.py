@@ -32,7 +32,7 @@ from fake_state import die_with_parent, first_state, prctl  # noqa: E402, F401
 
 CODE, RUN, INTERRUPT, KILL, STARTED, OUT, ERR, RESULT, TRACE, DONE = range(16, 26)
 (OPEN, ONCE, STDIN, ROLLBACK, BRANCH, DROP, PUT, GET, LIST, STATUS, CLOSE, OPENED, STATE, DATA,
- END, REFUSED, CLOSED) = range(40, 57)
+ END, REFUSED, CLOSED, WALL) = range(40, 58)
 MAX = 65536
 # of stepjail-agent, which speaks with no other; a test may write one of its own
 OTHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_version")
@@ -43,6 +43,9 @@ if os.path.exists(OTHER):
 JAIL = {"stepjail": VERSION, "host_uid": 0, "warm": False, "why_cold": "a fake", "not_enforced": [],
         "shut": [], "posture": {"plan_sha256": "0" * 64, "root_sha256": "0" * 64,
                                 "root_verified": None}}
+GUEST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_guest")  # --wall vm, of a guest that lies
+VM = {"machine": "microvm", "acceleration": "tcg", "kernel": "6.1", "image": {}, "memory_bytes": 1, "cloned": False,
+      "template": None}
 SLOW = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_slow")  # to open, in seconds
 
 
@@ -311,6 +314,8 @@ class Serve:
             step.session.refuse(branch, "a step is running")
 
     def run(self):
+        for qemu in (f"of {os.getpid()}", "a lie") if os.path.exists(GUEST) else ():
+            self.frame(WALL, 0, b"\0\0\0\0" + json.dumps({"vm": {**VM, "qemu": qemu}}).encode())
         while True:
             kind, number, branch, rest = self.receive()
             session = self.sessions.get(number)

@@ -32,9 +32,12 @@ RAN = {"verdict": "str", "state": "str", "state_number": "int|null", **ENDED,
        "words": "str", "wall_ms": "int", "cpu_ms": "int", "memory_peak_bytes": "int",
        "strays": "int", "stdout": STREAM, "stderr": STREAM, "traceback": STREAM,
        "result": STREAM, "media": [MEDIA]}
+# of --wall vm: what the host says of the guest
+VM = {"qemu": "str", "machine": "str", "acceleration": "str", "kernel": "str", "image": ANY, "memory_bytes": "int",
+      "cloned": "bool", "template": ANY}
 JAIL = {"session": "int", "host_uid": "int", "warm": "bool", "why_cold": "str|null",
         "not_enforced": ["str"], "shut": ["str"], "plan_sha256": DIGEST, "root_sha256": DIGEST,
-        "root_verified": "bool|null", "posture_sha256": DIGEST}
+        "root_verified": "bool|null", "posture_sha256": DIGEST, "vm?": VM}
 OUT = {"out?": "str", "files_lost?": "str", "files?": ANY, "files_left_out?": ANY,
        "files_left_out_count?": "int", "files_unwritten?": "int"}
 
@@ -89,9 +92,7 @@ REPORT = {"stepjail": "str", "verdict": "str", **ENDED, "status": "int", "error"
           "output": ANY, "out": (COPIED, "null"), "egress": (EGRESS, "null"), "not_enforced": ["str"],
           "shut": ["str"], "cgroup_limits": ANY,
           "posture": ANY, "watcher": ANY, "host_uid": "int|null",
-          # of --wall vm: what the host says of the guest
-          "vm?": {"qemu": "str", "machine": "str", "acceleration": "str", "kernel": "str", "image": ANY,
-                  "memory_bytes": "int", "started": "bool", "cloned": "bool", "template": ANY,
+          "vm?": {**VM, "started": "bool",
                   "out": ({"files": "int", "folders": "int", "bytes": "int", "error": "str|null"}, "null"),
                   "jail": {"verdict?": "str", "violations?": (REFUSED, "null"), "memory_peak_bytes?": "int|null",
                            "egress?": (EGRESS, "null"), "not_enforced?": ["str"], "posture?": ANY}}}

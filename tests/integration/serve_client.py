@@ -20,9 +20,9 @@ PAYLOAD_MAX = 65536
 TYPES = {'CODE': 16, 'RUN': 17, 'INTERRUPT': 18, 'KILL': 19, 'OUT': 21, 'ERR': 22, 'RESULT': 23,
          'TRACE': 24, 'DONE': 25, 'MEDIA': 28, 'PIECE': 29, 'OPEN': 40, 'ONCE': 41, 'STDIN': 42, 'ROLLBACK': 43, 'BRANCH': 44,
          'DROP': 45, 'PUT': 46, 'GET': 47, 'LIST': 48, 'STATUS': 49, 'CLOSE': 50, 'OPENED': 51,
-         'STATE': 52, 'DATA': 53, 'END': 54, 'REFUSED': 55, 'CLOSED': 56}
+         'STATE': 52, 'DATA': 53, 'END': 54, 'REFUSED': 55, 'CLOSED': 56, 'WALL': 57}
 NAMES = {number: name for name, number in TYPES.items()}
-JSON = {'DONE', 'OPENED', 'STATE', 'END', 'REFUSED', 'CLOSED'}
+JSON = {'DONE', 'OPENED', 'STATE', 'END', 'REFUSED', 'CLOSED', 'WALL'}
 PATIENCE = 60  # seconds
 BUILD = os.environ.get('STEPJAIL_BUILD', 'build')
 

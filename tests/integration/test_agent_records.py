@@ -129,6 +129,18 @@ class Whole(RecordCase):
         self.assertEqual(len(self.step_events()), 3)
         self.verified("3 steps, 1 of them cut off")
 
+    def test_guest(self):
+        """Of --wall vm: the first frame is the host's, and tells of this guest; a later one is the guest's."""
+        self.path("fake_guest", "")
+        got = self.steps("# FAKE_DIE\nimport time; time.sleep(60)", "print(2)", more=("--transcript", self.record))
+        self.good(got, SOLVE)
+        told = [event["vm"]["qemu"] for event in self.events() if event["event"] == "session"]
+        self.assertEqual(len(set(told)), 2)
+        for words in told:
+            self.assertRegex(words, "^of [0-9]+$")
+        self.assertEqual(got["jail"]["vm"]["qemu"], told[1])
+        self.verified("2 steps")
+
     def test_stepjail_that_dies_for_good(self):
         """No jail for the next step: the one that had begun is in the record all the same."""
         code = f"# FAKE_DIE\nimport os, time; os.unlink({self.fake!r}); time.sleep(60)"

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -204,6 +205,35 @@ class Ends(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(sorted(found), ["0", "1", "4"])
+
+
+FAKE = """#!/usr/bin/python3
+import json, os, struct
+def say(kind, number, what):
+    text = bytes(4) + json.dumps(what).encode()
+    os.write(0, struct.pack("<IHHI", len(text), kind, 0, number) + text)
+for word in "the host", "the guest":
+    say(57, 0, {"vm": {"by": word}})
+while head := os.read(0, 12):
+    length, kind, _, number = struct.unpack("<IHHI", head)
+    os.read(0, length)
+    say(51 if kind == 40 else 56, number, {"vm": "the guest", "reason": "closed"})
+"""
+
+
+class Guest(unittest.TestCase):
+    def test_what_the_host_says(self):
+        """Of --wall vm, in the first frame. No guest comes before it."""
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/fake", "w") as file:
+                file.write(FAKE)
+            os.chmod(file.name, 0o755)
+            with Stepjail(command=file.name) as jails, jails.session() as session:
+                self.assertEqual(session.opened["vm"], {"by": "the host"})
+
+    def test_none(self):
+        with Stepjail() as jails, jails.session() as session:
+            self.assertIsNone(session.opened["vm"])
 
 
 @unittest.skipUnless(os.path.exists(f"{BUILD}/rootfs/data.key"), "no tree data: make data")

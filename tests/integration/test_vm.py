@@ -345,16 +345,43 @@ class Sessions(Scene):
             self.assertEqual(first.run('import os; os._exit(3)').done['verdict'], 'exited')
             self.assertEqual(first.run('x').result, '1')
 
+    def test_wall(self):
+        """The first frame is the host's word of the guest; and at the end there is a report, with QEMU's own walls."""
+        path = f'{self.folder}/report'
+        with Serve([*OPTIONS, '--rootfs=core', f'--report={path}']) as serve:
+            told = serve.receive()
+            self.assertEqual((told.kind, told.session, told.branch), ('WALL', 0, 0))
+            self.assertEqual(record_schema.wrong(told.json, {'vm': record_schema.VM}), [])
+            self.assertEqual(serve.open().run('1').result, '1')
+        with open(path, encoding='utf-8') as file:
+            report = json.load(file)
+        wall = report['vm']
+        self.assertEqual(report, {'status': 0, 'vm': wall})
+        self.assertEqual(record_schema.wrong(wall, record_schema.REPORT['vm?']), [])
+        self.assertEqual({name: wall[name] for name in told.json['vm']}, told.json['vm'])
+        self.assertEqual(wall['jail']['posture']['process']['seccomp_mode'], '2')
+
+    def test_client_that_is_gone(self):
+        """It has closed its socket before anything was said."""
+        ours, its = socket.socketpair()
+        ours.close()
+        with its:
+            done = subprocess.run([f'{BUILD}/stepjail', 'serve', *OPTIONS, '--rootfs=core'], stdin=its, timeout=PATIENCE,
+                                  capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
 
     def test_agent(self):
-        """Its jails take the wall from a policy."""
-        policy = f'{self.folder}/policy'
-        with open(policy, 'w', encoding='ascii') as file:
-            file.writelines(option[2:].replace('=', ' ') + '\n' for option in OPTIONS)
-        done = subprocess.run([f'{BUILD}/stepjail-agent', 'repl', '--transcript=none', f'--policy={policy}'],
+        """Its transcript has what the host says of the guest."""
+        path = f'{self.folder}/transcript'
+        done = subprocess.run([f'{BUILD}/stepjail-agent', 'repl', f'--transcript={path}', *OPTIONS],
                               input='x = 20\nprint(x + 1)\n', capture_output=True, text=True, timeout=PATIENCE,
                               check=False)
         self.assertEqual((done.returncode, done.stdout.strip()), (0, '21'), done.stderr)
+        with open(path, encoding='utf-8') as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual([wrong for line in lines for wrong in record_schema.wrong_line(line)], [])
+        (session,) = (line for line in lines if line['event'] == 'session')
+        self.assertEqual(session['vm']['machine'], 'microvm')
 
 
 class Check(unittest.TestCase):

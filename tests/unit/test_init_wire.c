@@ -18,7 +18,7 @@
 static bool is_type(unsigned int type)
 {
 	return (type >= 1 && type <= 4) || (type >= 16 && type <= 29) ||
-	       (type >= 40 && type <= 56);
+	       (type >= 40 && type <= 57);
 }
 
 /* the layout that wire.h promises, written down a second time */
@@ -295,7 +295,7 @@ START_TEST(bad_headers_are_refused_by_recv)
 		{ 0, 15, 0, -EBADMSG },
 		{ 0, 30, 0, -EBADMSG },
 		{ 0, 39, 0, -EBADMSG },
-		{ 0, 57, 0, -EBADMSG },
+		{ 0, 58, 0, -EBADMSG },
 		{ 0, 0x1010, 0, -EBADMSG },
 		{ 0, WIRE_OUT, 1, -EBADMSG },
 		{ 0, WIRE_OUT, 0x100, -EBADMSG },

@@ -146,6 +146,7 @@ class Transcript:
         posture = opened["posture"]
         await self.add("session", session=1, **{name: opened[name] for name in OPENED},
                        **{name: posture[name] for name in DIGESTS},
+                       **({"vm": opened["vm"]} if opened["vm"] else {}),
                        posture_sha256=hashlib.sha256(packed(posture).encode()).hexdigest(), posture=posture)
 
     def make(self):

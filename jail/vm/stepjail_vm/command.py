@@ -50,10 +50,10 @@ def build(home, words):
 def inside(home, command, plan, words):
     place, info = image.find(home)
     out = report.open_report(plan.one.get("report"))
-    guest = Guest(home, plan)
-    status = guest.run(place, words)
+    guest = Guest(home, place, info, plan)
+    status = guest.run(words)
     if out is not None:
-        report.write(out, info, guest)
+        report.write(out, guest, status)
     return status
 
 

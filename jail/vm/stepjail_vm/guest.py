@@ -11,6 +11,7 @@
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import select
 import shutil
@@ -49,6 +50,8 @@ for name in "numpy", "pandas":
         __import__(name)
 '''
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of the proxy, which stepjail run passes on
+# as init/wire.h has them: its header, and the branch that begins a payload
+FRAME, WALL = struct.Struct("<IHHII"), 57
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -237,8 +240,9 @@ def gather_signals():
 
 
 class Guest:
-    def __init__(self, home, plan):
-        self.home, self.plan = home, plan
+    def __init__(self, home, place, info, plan):
+        """@place, @info: of the image, as image.find() has them."""
+        self.home, self.place, self.info, self.plan = home, place, info, plan
         self.work = tempfile.mkdtemp(prefix="stepjail-vm.")
         self.qemu_report = os.memfd_create("report")
         self.report = os.memfd_create("report")
@@ -246,12 +250,26 @@ class Guest:
         self.receiver = None
         self.began = self.ended = False  # the guest was ready; its command has ended, and all of it was passed on
 
-    def choose(self, place, given):
+    def choose(self, given):
         """The template, if this guest can be its clone."""
-        known = template.find(place)
+        known = template.find(self.place)
         fits = known and known["memory"] == self.plan.memory and self.plan.tree in known["trees"] and not (
             given or self.plan.has_network)  # a template has none: who needs no network has no device for one
         return known if fits else None
+
+    def facts(self):
+        """What the host says of the guest from its start on."""
+        return {"qemu": self.info["qemu"], "machine": MACHINE, "acceleration": "tcg", "kernel": self.info["kernel"],
+                "image": self.info["sha256"], "memory_bytes": self.plan.memory, "cloned": self.template is not None,
+                "template": self.template and self.template["sha256"]}
+
+    def tell_client(self):
+        """WALL, on the socket of serve's client, before the relay has it: no guest can be first."""
+        text = json.dumps({"vm": self.facts()}).encode()
+        frame = FRAME.pack(4 + len(text), WALL, 0, 0, 0) + text
+        with contextlib.suppress(BrokenPipeError):
+            if os.write(0, frame) < len(frame):
+                raise Failed("the client's socket has no room for the first frame")
 
     def keep(self, pidfd):
         """Fork the keeper; Return: the fd whose end it waits for."""
@@ -272,12 +290,12 @@ class Guest:
         os.close(inside)
         return outside
 
-    def start(self, place, files):
+    def start(self, files):
         """What start_qemu() returns; a clone is on its way then."""
         ram = PRIVATE if self.template else OWN
         kernel_words = self.template["kernel_words"] if self.template else KERNEL_WORDS + tsc_khz(self.home)
         options = [f"--report={self.qemu_report}", *self.plan.for_qemu()]
-        words = qemu_words(self.home, place, self.plan.memory, files, ram, kernel_words, options)
+        words = qemu_words(self.home, self.place, self.plan.memory, files, ram, kernel_words, options)
         return start_qemu([*words, *(NETWORK if self.plan.has_network else [])], pass_fds=[self.qemu_report])
 
     def relay(self, text, port, console):
@@ -328,13 +346,15 @@ class Guest:
             if left == 0.0:
                 relay.kill()
 
-    def run(self, place, words):
+    def run(self, words):
         """The exit status; 125 where the guest failed, or a signal ended it before it ran."""
         try:
             policy, given = self.plan.for_guest()
-            self.template = self.choose(place, given)
-            files, disks = make_disks(self.plan, given, place, self.work, self.template)
+            self.template = self.choose(given)
+            files, disks = make_disks(self.plan, given, self.place, self.work, self.template)
             os.chmod(self.work, 0o711)
+            if self.plan.command == "serve":
+                self.tell_client()
             if self.plan.has_out:
                 self.receiver = Receiver(self.home, self.plan.one)
             asked = gather_signals()  # from here on there is more to end than this process
@@ -343,11 +363,11 @@ class Guest:
             raise
         kept = pidfd = None
         try:
-            qemu, port, console, monitor = self.start(place, files)
+            qemu, port, console, monitor = self.start(files)
             pidfd = os.pidfd_open(qemu.pid)
             kept = self.keep(pidfd)
             if self.template:
-                template.wake(monitor, place, self.template)
+                template.wake(monitor, self.place, self.template)
             relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
             if self.receiver:
                 os.close(self.receiver.writer)

@@ -12,7 +12,6 @@ import resource
 import stat
 
 from . import Failed
-from .guest import MACHINE
 
 REPORT_MAX = 64 << 20
 NOBODY = 65534
@@ -69,33 +68,31 @@ def load(fd):
     return found if isinstance(found, dict) else None
 
 
-def wall(info, guest, qemu):
+def wall(guest, qemu):
     """What the host says of the guest."""
     qemu = qemu or {}
-    return {"qemu": info["qemu"], "machine": MACHINE, "acceleration": "tcg", "kernel": info["kernel"],
-            "image": info["sha256"], "memory_bytes": guest.plan.memory, "started": guest.began,
-            "out": guest.receiver and guest.receiver.told, "cloned": guest.template is not None,
-            "template": guest.template and guest.template["sha256"],
+    return {**guest.facts(), "started": guest.began, "out": guest.receiver and guest.receiver.told,
             "jail": {name: qemu.get(name) for name in ("verdict", "violations", "memory_peak_bytes",
                                                        "egress", "not_enforced", "posture") if name in qemu}}
 
 
-def write(fd, info, guest):
-    """In a child, which alone reads what the guest has written."""
+def write(fd, guest, status):
+    """In a child, which alone reads what the guest has written. That of serve has no jail's: its client
+    was told of each."""
     child = os.fork()
     if child == 0:
-        status = 1
+        failed = True
         try:
             confine()
-            told = load(guest.report) if guest.ended else None
+            told = {"status": status} if guest.plan.command == "serve" else load(guest.report) if guest.ended else None
             if told is None:
                 told = {"verdict": "launcher-error", "error": "the guest has ended without a report"}
-            told["vm"] = wall(info, guest, load(guest.qemu_report))
+            told["vm"] = wall(guest, load(guest.qemu_report))
             text = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode(errors="replace") + b"\n"
             while text:
                 text = text[os.write(fd, text):]
-            status = 0
+            failed = False
         finally:
-            os._exit(status)
+            os._exit(failed)
     if os.waitpid(child, 0)[1]:
         raise Failed("the report could not be written")
