@@ -180,31 +180,31 @@ class _Serve:
     """One `stepjail serve`, and who waits for its frames."""
 
     def __init__(self, command, options):
-        own, its = socket.socketpair()
+        self.socket, its = socket.socketpair()
         program = _find(command)
         try:
             self.process = subprocess.Popen([program, "serve", *_words(options)], stdin=its,
                                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         except OSError as problem:
-            own.close()
+            self.socket.close()
             raise Error(f"{program}: {problem.strerror}; install it, or give command=") from None
         finally:
             its.close()
-        self.sessions = weakref.WeakValueDictionary()
-        self.numbers = itertools.count(1)
-        self.socket = own
-        self.reader = None
+        self.sessions, self.numbers = weakref.WeakValueDictionary(), itertools.count(1)
         self.gone, self.said, self.vm = None, "", None
-        self.listener = threading.Thread(target=self._hear, daemon=True)
-        self.listener.start()
+        self.ended = asyncio.get_running_loop().create_future()
+        threading.Thread(target=self._hear, daemon=True).start()
 
     def _hear(self):
-        """What it says on stderr goes to ours; its last line may be why it ended."""
+        """Its stderr goes to ours; the last line may be why it ended. asyncio has no thread to give at an exit."""
         with self.process.stderr as lines:
             for line in lines:
                 self.said = line.decode("utf-8", "backslashreplace").strip()
                 with contextlib.suppress(OSError):
                     os.write(2, line)
+        status = self.process.wait()
+        with contextlib.suppress(RuntimeError):  # the loop is closed already
+            self.ended.get_loop().call_soon_threadsafe(self.ended.set_result, status)
 
     async def start(self):
         read, self.writer = await asyncio.open_connection(sock=self.socket)
@@ -217,17 +217,15 @@ class _Serve:
                 if zero or length > _PAYLOAD_MAX:
                     break
                 payload = await stream.readexactly(length)
-                if kind == _TYPES["WALL"] and not self.vm:  # it is the first frame, or no guest is there
-                    self.vm = json.loads(payload[_AT.size:])["vm"]
                 session = self.sessions.get(number)
-                if session and length >= _AT.size:
+                if kind == _TYPES["WALL"]:  # a first frame is the host's, any other a guest's
+                    self.vm = self.vm or json.loads(payload[_AT.size:])["vm"]
+                elif session and length >= _AT.size:
                     session._take(_NAMES.get(kind), _AT.unpack_from(payload)[0], payload[_AT.size:])
         except (asyncio.IncompleteReadError, OSError):
             pass
         self.writer.close()
-        await asyncio.to_thread(self.listener.join)
-        status = await asyncio.to_thread(self.process.wait)
-        self.gone = f"stepjail serve ended with status {status}: {self.said or 'it said nothing'}"
+        self.gone = f"stepjail serve ended with status {await self.ended}: {self.said or 'it said nothing'}"
         for session in list(self.sessions.values()):
             session._end(self.gone)
 
@@ -545,6 +543,14 @@ class Stepjail:
     def __init__(self, command=None, **options):
         self._async = AsyncStepjail(command, **options)
         self._runner = asyncio.Runner()
+        # also when it is forgotten, or at the interpreter's exit
+        self._end = weakref.finalize(self, self._close, self._async, self._runner, os.getpid())
+
+    @staticmethod
+    def _close(asynchronous, runner, owner):
+        if os.getpid() == owner:  # and no fork of it, which has no part in the sessions
+            with runner:
+                runner.run(asynchronous.close())
 
     def _wait(self, coroutine):
         return self._runner.run(coroutine)  # Ctrl-C cancels it, which interrupts the step
@@ -555,16 +561,10 @@ class Stepjail:
 
     @functools.wraps(AsyncStepjail.close)
     def close(self):
-        if self._runner:
-            with self._runner:
-                self._wait(self._async.close())
-            self._runner = None
+        self._end()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *unused):
-        self.close()
-
-    def __del__(self):
         self.close()

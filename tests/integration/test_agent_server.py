@@ -126,6 +126,29 @@ class Agent(Case):
             self.assertEqual(err.count("\n"), 1, err)
 
 
+class Guest(Case):
+    """Its jails are in a guest, of --wall vm."""
+
+    def env(self, **more):
+        return super().env(STEPJAIL=self.path("stepjail"), **more)
+
+    def setUp(self):
+        super().setUp()
+        self.path("fake_guest", "")
+
+    def test_what_the_host_says(self):
+        """It comes to each client, and first; what a guest says is dropped."""
+        for _ in range(2):
+            record = self.path("record")
+            status, out, err = self.run_agent("repl", "--server", self.socket, "--transcript", record,
+                                              self.path("script", "print(42)\n"))
+            self.assertEqual((status, out), (0, "42\n"), err)
+            with open(record) as lines:
+                (session,) = (event for event in map(json.loads, lines) if event["event"] == "session")
+            self.assertRegex(session["vm"]["qemu"], "^of [0-9]+$")
+            os.unlink(record)
+
+
 class Liar(AgentCase):
     def test_what_answers_as_no_server_does(self):
         for said in b"", b"hello\n", b"no \x1b[2J\n", b"x" * 100000, b"\n\n":

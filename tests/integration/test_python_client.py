@@ -177,6 +177,30 @@ class Ends(unittest.TestCase):
         gc.collect()
         process.wait()
 
+    def test_left_open(self):
+        """Whoever does not close it has no word of that, whatever ended the program, and serve ends with it."""
+        begin = ("import os, sys; sys.path.insert(0, sys.argv[1])\nfrom stepjail import Stepjail\nj = Stepjail()\n"
+                 "s = j.session()\nprint(s.run('7').text, flush=True)\n")
+        killed = "(serve,) = j._async._serves.values(); serve.process.kill()"
+        for end, status, last in (("", 0, ""), ("1 / 0", 1, "ZeroDivisionError: division by zero"),
+                                  ("sys.exit(5)", 5, ""), ("if os.fork() == 0: sys.exit()\nos.wait()", 0, ""),
+                                  (killed, 0, "stepjail: serve: the process that was started has been killed")):
+            with self.subTest(end):
+                done = subprocess.run([sys.executable, "-c", begin + end, os.path.dirname(stepjail.__file__)],
+                                      capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual((done.returncode, done.stdout), (status, "7\n"), done.stderr)
+                self.assertEqual(done.stderr.strip().split("\n")[-1], last)
+                self.assertNotIn("ignored", done.stderr)
+
+    def test_no_session(self):
+        """Nor has one whose first session was refused, where Python itself once waited for ever."""
+        code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom stepjail import Stepjail\n"
+                "j = Stepjail(memory='1')\nj.session()")
+        done = subprocess.run([sys.executable, "-c", code, os.path.dirname(stepjail.__file__)],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"stepjail\.Closed: .*--memory.*\n\Z")
+
     def test_the_caller_is_killed(self):
         """Its end of the socket closes, and that ends serve with its jails."""
         code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom stepjail import Stepjail\nj = Stepjail()\n"

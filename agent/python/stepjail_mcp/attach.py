@@ -93,6 +93,8 @@ class Session:
         attached.serve.sessions[self.number] = self
 
     def _take(self, kind, branch, body):
+        if kind == "OPENED" and self.attached.serve.vm:
+            self.attached.tell("WALL", 0, 0, json.dumps({"vm": self.attached.serve.vm}).encode())
         if kind == "DONE":
             self.steps.discard(branch)
         if kind == "CLOSED":
