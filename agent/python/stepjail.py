@@ -210,18 +210,20 @@ class _Serve:
         read, self.writer = await asyncio.open_connection(sock=self.socket)
         self.reader = asyncio.create_task(self._read(read))
 
+    def _take(self, kind, number, payload):
+        session = self.sessions.get(number)
+        if kind == _TYPES["WALL"]:  # a first frame is the host's, any other a guest's
+            self.vm = self.vm or json.loads(payload[_AT.size:])["vm"]
+        elif session and len(payload) >= _AT.size:
+            session._take(_NAMES.get(kind), _AT.unpack_from(payload)[0], payload[_AT.size:])
+
     async def _read(self, stream):
         try:
             while True:
                 length, kind, zero, number = _HEADER.unpack(await stream.readexactly(_HEADER.size))
                 if zero or length > _PAYLOAD_MAX:
                     break
-                payload = await stream.readexactly(length)
-                session = self.sessions.get(number)
-                if kind == _TYPES["WALL"]:  # a first frame is the host's, any other a guest's
-                    self.vm = self.vm or json.loads(payload[_AT.size:])["vm"]
-                elif session and length >= _AT.size:
-                    session._take(_NAMES.get(kind), _AT.unpack_from(payload)[0], payload[_AT.size:])
+                self._take(kind, number, await stream.readexactly(length))
         except (asyncio.IncompleteReadError, OSError):
             pass
         self.writer.close()
@@ -355,7 +357,7 @@ class AsyncBranch:
         await self._session._ask("DROP", b"", self._branch)
 
 
-class AsyncSession(AsyncBranch):
+class AsyncSession(AsyncBranch, contextlib.AbstractAsyncContextManager):
     """A jail, its variables and its files; also its first branch."""
 
     def __init__(self, jails, serve):
@@ -367,9 +369,6 @@ class AsyncSession(AsyncBranch):
         self._closed = None
         self.opened = None  # of the jail: its walls, digests, what the host lacks; in "vm" of its guest, or None
         serve.sessions[self._number] = self
-
-    async def __aenter__(self):
-        return self
 
     async def __aexit__(self, *unused):
         await self.close()
@@ -457,7 +456,7 @@ class AsyncSession(AsyncBranch):
                 await self._ask("CLOSE")
 
 
-class AsyncStepjail:
+class AsyncStepjail(contextlib.AbstractAsyncContextManager):
     """Where sessions come from. Keywords are options of stepjail(1) for all of its sessions.
 
     command: the program, else $STEPJAIL, the one that was installed with this file, or PATH's.
@@ -485,9 +484,6 @@ class AsyncStepjail:
         for serve in self._serves.values():
             await serve.close()
         self._serves.clear()
-
-    async def __aenter__(self):
-        return self
 
     async def __aexit__(self, *unused):
         await self.close()
@@ -521,7 +517,7 @@ class Branch:
         return Branch(self._jails, self._branch(state))
 
 
-class Session(Branch):
+class Session(Branch, contextlib.AbstractContextManager):
     __doc__ = AsyncSession.__doc__
     put, get, list, status, close = map(_waits, (
         AsyncSession.put, AsyncSession.get, AsyncSession.list, AsyncSession.status, AsyncSession.close))
@@ -530,14 +526,11 @@ class Session(Branch):
     def opened(self):
         return self._async.opened
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *unused):
         self.close()
 
 
-class Stepjail:
+class Stepjail(contextlib.AbstractContextManager):
     __doc__ = AsyncStepjail.__doc__
 
     def __init__(self, command=None, **options):
@@ -548,11 +541,16 @@ class Stepjail:
 
     @staticmethod
     def _close(asynchronous, runner, owner):
-        if os.getpid() == owner:  # and no fork of it, which has no part in the sessions
+        # no fork of it, which has no part in the sessions; in a loop AsyncStepjail ends them without waiting
+        if os.getpid() == owner and not asyncio._get_running_loop():
             with runner:
                 runner.run(asynchronous.close())
 
     def _wait(self, coroutine):
+        if not self._end.alive or asyncio._get_running_loop():
+            coroutine.close()
+            raise Error("this Stepjail is closed" if not self._end.alive else
+                        "a loop runs here, as in a notebook: use AsyncStepjail, and await it")
         return self._runner.run(coroutine)  # Ctrl-C cancels it, which interrupts the step
 
     @functools.wraps(AsyncStepjail.session)
@@ -562,9 +560,6 @@ class Stepjail:
     @functools.wraps(AsyncStepjail.close)
     def close(self):
         self._end()
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *unused):
         self.close()

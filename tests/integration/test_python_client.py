@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_python_client.py - agent/python/stepjail.py: its documentation's examples, and what they leave out"""
 import asyncio
+import contextlib
 import doctest
 import gc
 import os
@@ -157,7 +158,8 @@ class Ends(unittest.TestCase):
         serve.process.kill()
         with self.assertRaises(Closed):
             while True:
-                session.run("1")
+                with contextlib.suppress(Refused):  # its jails may end before the rest of it
+                    session.run("1")
         self.assertEqual(jails.session().run("2").text, "2")
         jails.close()
 
@@ -176,6 +178,32 @@ class Ends(unittest.TestCase):
         del jails, session, serve
         gc.collect()
         process.wait()
+
+    def test_where_it_cannot_wait(self):
+        async def main():
+            with self.assertRaisesRegex(Error, "use AsyncStepjail"):
+                jails.session()
+        jails = Stepjail()
+        session = jails.session()
+        asyncio.run(main())
+        self.assertEqual(session.run("1").text, "1")
+        jails.close()
+        jails.close()
+        for ask in jails.session, session.status, lambda: session.run("1"):
+            with self.assertRaisesRegex(Error, "this Stepjail is closed"):
+                ask()
+
+    def test_forgotten_in_a_loop(self):
+        async def main():
+            jails = AsyncStepjail()
+            session = await jails.session()
+            self.assertEqual((await session.run("1")).text, "1")
+            (serve,) = jails._serves.values()
+            process = serve.process
+            del jails, session, serve
+            gc.collect()
+            self.assertEqual(await asyncio.to_thread(process.wait), 0)
+        asyncio.run(main())
 
     def test_left_open(self):
         """Whoever does not close it has no word of that, whatever ended the program, and serve ends with it."""
