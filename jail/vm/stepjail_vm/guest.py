@@ -29,14 +29,14 @@ from .plan import FILE, size
 
 # what QEMU may have beside the guest: translated code, its heap, and 8 MiB of stack for each of its
 # threads, which RLIMIT_DATA counts where no cgroup does
-QEMU_OWN = 512 << 20
+QEMU_OWN = 576 << 20
 MACHINE = "microvm"
 BOOT_MS = 60000
 ENDING_S = 15
 RECEIVED_S = 60
 STATUS_NOT_OUT, STATUS_FAILED = 123, 125  # as stepjail run has them
 KERNEL_WORDS = ("console=ttyS0 quiet loglevel=4 reboot=t panic=-1 mitigations=off cryptomgr.notests "
-                "no_timer_check tsc=reliable rdinit=/init tsc_early_khz=")
+                "no_timer_check tsc=reliable transparent_hugepage=never rdinit=/init tsc_early_khz=")
 # by QEMU's own code the guest has the loopback of QEMU's jail, on which there is the proxy's port
 NETWORK = ["-netdev", "user,id=net,ipv6=off", "-device", "virtio-net-device,netdev=net"]
 TREES = "/stepjail/rootfs"
@@ -136,9 +136,10 @@ def qemu_words(home, place, memory, files, ram, kernel_words, options):
     drives = [word for number in range(len(files)) for word in (
         "-drive", f"if=none,id=d{number},format=raw,readonly=on,file.locking=off,file.drop-cache=off,"
         f"file=/disk/{number}", "-device", f"virtio-blk-device,drive=d{number}")]
-    return [*jail, "--", "/usr/bin/qemu", "-M", machine, *more, "-accel", "tcg,tb-size=64",
-            # QEMU 7.2 gets flags wrong after cmpxchg16b, by which later kernels fail
-            "-cpu", "max,cx16=off", "-smp", "1", "-m", f"{memory >> 20}M", "-L", "/usr/share/qemu",
+    return [*jail, "--", "/usr/bin/qemu", "-M", machine, *more, "-accel", "tcg,tb-size=128",
+            # QEMU 7.2 gets flags wrong after cmpxchg16b, by which later kernels fail. The kernel clears and
+            # copies by rep stosb with erms, which emulation does byte by byte, and walks five levels with la57
+            "-cpu", "max,cx16=off,erms=off,la57=off", "-smp", "1", "-m", f"{memory >> 20}M", "-L", "/usr/share/qemu",
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", "/vm/kernel", "-initrd", "/vm/initrd", "-append", kernel_words,
             "-chardev", "socket,id=monitor,fd=0", "-mon", "chardev=monitor,mode=control",
