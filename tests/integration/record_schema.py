@@ -95,7 +95,8 @@ REPORT = {"stepjail": "str", "verdict": "str", **ENDED, "status": "int", "error"
           "vm?": {**VM, "started": "bool",
                   "out": ({"files": "int", "folders": "int", "bytes": "int", "error": "str|null"}, "null"),
                   "jail": {"verdict?": "str", "violations?": (REFUSED, "null"), "memory_peak_bytes?": "int|null",
-                           "egress?": (EGRESS, "null"), "not_enforced?": ["str"], "posture?": ANY}}}
+                           "egress?": (EGRESS, "null"), "not_enforced?": ["str"], "cgroup_limits?": ANY,
+                           "posture?": ANY}}}
 
 
 def plain(value, kind):

@@ -5,6 +5,7 @@ import atexit
 import glob
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -109,9 +110,18 @@ class Run(Scene):
         self.assertNotEqual(first[0], second[0])
         self.assertLess(abs(int(second[1]) - int(subprocess.check_output(['date', '+%s']))), 60)
 
+    @unittest.skipUnless('--allow-missing=cgroup' in OPTIONS, 'this host keeps them')
+    def test_limits_of_the_host(self):
+        """They are those of QEMU's jail, which says what this host does not keep of them."""
+        done, report = self.report('--cpuset=0', '--io-max=/ rbps=1G', '--', '/bin/python3', '-c', '')
+        self.assertEqual((done.returncode, report['not_enforced']), (0, []), done.stderr)
+        told = [re.split('[: ]', line)[0] for line in report['vm']['jail']['not_enforced']]
+        self.assertIn('cpuset.cpus', told)
+        self.assertIn('io.max', told)
+
     def test_refused(self):
         for words, said in ((['--bind-rw=/tmp:/work/x'], '--bind-rw'),
-                            (['--cpuset=0'], '--cpuset'), (['--memory=2G'], 'raise --vm-memory'),
+                            (['--cpuset=x'], '--cpuset'), (['--memory=2G'], 'raise --vm-memory'),
                             (['--bind=/nonexistent:/work/x'], 'is no file and no folder')):
             with self.subTest(words[0]):
                 done = python('print(1)', *words)

@@ -9,14 +9,13 @@ import re
 
 from . import Failed
 
+# of the jail that QEMU is in: limits of the host's, as the guest's CPU and disks are none
+OF_QEMU = {"allow-missing", "total-memory", "total-pids", "total-cpus", "cpuset", "io-max"}
 # what a guest has no part in, or has of its own
-HOST_ONLY = {"wall", "vm-memory", "report", "allow-missing", "total-memory", "total-pids", "total-cpus",
-             "secret-header"}
+HOST_ONLY = {"wall", "vm-memory", "report", "secret-header", *OF_QEMU}
 REFUSED = {
     "bind-rw": "the host's files are given to a guest to be read: use --bind, and --out",
     "hold": "the program waits for nobody",
-    "io-max": "the guest's disks are images of its own",
-    "cpuset": "a guest has one CPU",
 }
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # a jail's processes are not all that a guest has in its memory
@@ -39,10 +38,15 @@ def milliseconds(text):
     return int(found[1]) * {"ms": 1, "s": 1000, None: 1000, "m": 60000, "h": 3600000}[found[2]] if found else 0
 
 
-def file_from_root(header):
-    """HOST:NAME=FILE for a process with another folder."""
-    name, _, path = header.partition("=")
-    return f"{name}={os.path.abspath(path)}"
+def from_root(name, value):
+    """An option for a process with another folder."""
+    if name == "secret-header":  # HOST:NAME=FILE
+        host, _, path = value.partition("=")
+        return f"{host}={os.path.abspath(path)}"
+    if name == "io-max":  # a device, or a path on it, and limits
+        path, limits = re.fullmatch("(.*?)((?: +[a-z]+=[^ ]*)*)", value).groups()
+        return value if re.fullmatch("[0-9]+:[0-9]+", path) else os.path.abspath(path) + limits
+    return value
 
 
 class Plan:
@@ -104,8 +108,5 @@ class Plan:
     def for_qemu(self):
         """Options of the jail that QEMU is in, which are the host's to keep. Its proxy is the only one
         that reaches a host: that of a jail in the guest asks it."""
-        names = {"total-memory", "total-pids", "total-cpus", "allow-missing"}
-        if self.has_network:
-            names |= {"allow-host", "secret-header", "egress-limit"}
-        return [f"--{name}={file_from_root(value) if name == 'secret-header' else value}"
-                for name, value in self.lines if name in names]
+        network = {"allow-host", "secret-header", "egress-limit"} if self.has_network else set()
+        return [f"--{name}={from_root(name, value)}" for name, value in self.lines if name in OF_QEMU | network]

@@ -72,8 +72,8 @@ def wall(guest, qemu):
     """What the host says of the guest."""
     qemu = qemu or {}
     return {**guest.facts(), "started": guest.began, "out": guest.receiver and guest.receiver.told,
-            "jail": {name: qemu.get(name) for name in ("verdict", "violations", "memory_peak_bytes",
-                                                       "egress", "not_enforced", "posture") if name in qemu}}
+            "jail": {name: qemu.get(name) for name in ("verdict", "violations", "memory_peak_bytes", "egress",
+                                                       "not_enforced", "cgroup_limits", "posture") if name in qemu}}
 
 
 def write(fd, guest, status):
