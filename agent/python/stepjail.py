@@ -541,8 +541,8 @@ class Stepjail(contextlib.AbstractContextManager):
 
     @staticmethod
     def _close(asynchronous, runner, owner):
-        # no fork of it, which has no part in the sessions; in a loop AsyncStepjail ends them without waiting
-        if os.getpid() == owner and not asyncio._get_running_loop():
+        # no fork of it, which has no part in the sessions; where a loop runs they end without waiting
+        if os.getpid() == owner and not (asyncio._get_running_loop() or runner.get_loop().is_running()):
             with runner:
                 runner.run(asynchronous.close())
 

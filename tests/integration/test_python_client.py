@@ -209,10 +209,13 @@ class Ends(unittest.TestCase):
         """Whoever does not close it has no word of that, whatever ended the program, and serve ends with it."""
         begin = ("import os, sys; sys.path.insert(0, sys.argv[1])\nfrom stepjail import Stepjail\nj = Stepjail()\n"
                  "s = j.session()\nprint(s.run('7').text, flush=True)\n")
+        thread = ("import threading\nbegun = threading.Event()\ndef step():\n with Stepjail() as own, own.session() as s:\n"
+                  "  s.run('print(1)\\nwhile True: pass', on_output=lambda *_: begun.set())\n"
+                  "threading.Thread(target=step, daemon=True).start()\nbegun.wait()")
         killed = "(serve,) = j._async._serves.values(); serve.process.kill()"
         for end, status, last in (("", 0, ""), ("1 / 0", 1, "ZeroDivisionError: division by zero"),
                                   ("sys.exit(5)", 5, ""), ("if os.fork() == 0: sys.exit()\nos.wait()", 0, ""),
-                                  (killed, 0, "stepjail: serve: the process that was started has been killed")):
+                                  (thread, 0, ""), (killed, 0, "stepjail: serve: the process that was started has been killed")):
             with self.subTest(end):
                 done = subprocess.run([sys.executable, "-c", begin + end, os.path.dirname(stepjail.__file__)],
                                       capture_output=True, text=True, timeout=60, check=False)

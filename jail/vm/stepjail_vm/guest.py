@@ -268,9 +268,13 @@ class Guest:
         """WALL, on the socket of serve's client, before the relay has it: no guest can be first."""
         text = json.dumps({"vm": self.facts()}).encode()
         frame = FRAME.pack(4 + len(text), WALL, 0, 0, 0) + text
-        with contextlib.suppress(BrokenPipeError):
+        try:
             if os.write(0, frame) < len(frame):
-                raise Failed("the client's socket has no room for the first frame")
+                raise BlockingIOError
+        except BlockingIOError:
+            raise Failed("the client's socket has no room for the first frame") from None
+        except BrokenPipeError:
+            pass  # it has gone, as the relay will see
 
     def keep(self, pidfd):
         """Fork the keeper; Return: the fd whose end it waits for."""
