@@ -220,7 +220,8 @@ class Ends(unittest.TestCase):
                 done = subprocess.run([sys.executable, "-c", begin + end, os.path.dirname(stepjail.__file__)],
                                       capture_output=True, text=True, timeout=60, check=False)
                 self.assertEqual((done.returncode, done.stdout), (status, "7\n"), done.stderr)
-                self.assertEqual(done.stderr.strip().split("\n")[-1], last)
+                # of a serve that was killed the rest may hear first that its client has gone
+                self.assertIn(done.stderr.strip().split("\n")[-1], (last, "") if end == killed else (last,))
                 self.assertNotIn("ignored", done.stderr)
 
     def test_no_session(self):
