@@ -25,7 +25,8 @@ import struct
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 
 from fake_lies import TREE, Lies  # noqa: E402
 from fake_state import die_with_parent, first_state, prctl  # noqa: E402, F401
@@ -35,7 +36,7 @@ CODE, RUN, INTERRUPT, KILL, STARTED, OUT, ERR, RESULT, TRACE, DONE = range(16, 2
  END, REFUSED, CLOSED, WALL) = range(40, 58)
 MAX = 65536
 # of stepjail-agent, which speaks with no other; a test may write one of its own
-OTHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_version")
+OTHER = os.path.join(HERE, "fake_version")
 VERSION = "0.1.0"
 if os.path.exists(OTHER):
     with io.open(OTHER) as other:
@@ -43,10 +44,10 @@ if os.path.exists(OTHER):
 JAIL = {"stepjail": VERSION, "host_uid": 0, "warm": False, "why_cold": "a fake", "not_enforced": [],
         "shut": [], "posture": {"plan_sha256": "0" * 64, "root_sha256": "0" * 64,
                                 "root_verified": None}}
-GUEST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_guest")  # --wall vm, of a guest that lies
+GUEST = os.path.join(HERE, "fake_guest")  # --wall vm, of a guest that lies
 VM = {"machine": "microvm", "acceleration": "tcg", "kernel": "6.1", "image": {}, "memory_bytes": 1, "cloned": False,
       "template": None}
-SLOW = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_slow")  # to open, in seconds
+SLOW = os.path.join(HERE, "fake_slow")  # to open, in seconds
 
 
 def send(fd, data):
@@ -324,7 +325,7 @@ class Serve:
                 if os.path.exists(SLOW):
                     with io.open(SLOW) as f:
                         time.sleep(float(f.read()))
-                session.say(OPENED, 0, {"session": number, **JAIL})
+                session.say(OPENED, 0, {"session": number, **JAIL, "vm": "a lie"})
                 if kind == ONCE:
                     awaits, source = struct.unpack_from("<I", rest)[0], rest[20:]
                     while awaits:

@@ -9,11 +9,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from agent_scene import AgentCase  # noqa: E402
+from fake_serve import VM  # noqa: E402
 from python_scene import BUILD, TOP  # noqa: E402
 import stepjail  # noqa: E402
 from stepjail import AsyncStepjail, Closed, Error, Refused, Stepjail  # noqa: E402
@@ -263,29 +264,13 @@ class Ends(unittest.TestCase):
         self.assertEqual(sorted(found), ["0", "1", "4"])
 
 
-FAKE = """#!/usr/bin/python3
-import json, os, struct
-def say(kind, number, what):
-    text = bytes(4) + json.dumps(what).encode()
-    os.write(0, struct.pack("<IHHI", len(text), kind, 0, number) + text)
-for word in "the host", "the guest":
-    say(57, 0, {"vm": {"by": word}})
-while head := os.read(0, 12):
-    length, kind, _, number = struct.unpack("<IHHI", head)
-    os.read(0, length)
-    say(51 if kind == 40 else 56, number, {"vm": "the guest", "reason": "closed"})
-"""
-
-
-class Guest(unittest.TestCase):
+class Guest(AgentCase):
     def test_what_the_host_says(self):
         """Of --wall vm, in the first frame. No guest comes before it."""
-        with tempfile.TemporaryDirectory() as folder:
-            with open(f"{folder}/fake", "w") as file:
-                file.write(FAKE)
-            os.chmod(file.name, 0o755)
-            with Stepjail(command=file.name) as jails, jails.session() as session:
-                self.assertEqual(session.opened["vm"], {"by": "the host"})
+        self.path("fake_guest", "")
+        with Stepjail(command=self.fake, wall_time="60s") as jails, jails.session() as session:
+            (serve,) = jails._async._serves.values()
+            self.assertEqual(session.opened["vm"], {**VM, "qemu": f"of {serve.process.pid}"})
 
     def test_none(self):
         with Stepjail() as jails, jails.session() as session:
