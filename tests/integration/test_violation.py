@@ -25,7 +25,8 @@ from test_run import (PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, Host, each_user,  # noq
 BURST, PER_S = 200, 1000    # as jail/watch/violation.h has them
 KINDS = 32
 NATIVE = platform.machine()
-FOREIGN = ("i386:26", "i386:20", "i386:192", "x32:39", "x32:0", "x32:59")
+FOREIGN = {"i386:26": "ptrace", "i386:20": "getpid", "i386:192": "mmap2",
+           "x32:39": "getpid", "x32:0": "read", "x32:59": "execve"}
 PROGRAMS = {"violate": ["-pthread"], "listener": []}
 built = None
 
@@ -70,6 +71,12 @@ class Jail(Host):
         done.kinds = (done.report["violations"] or {"list": []})["list"] if done.report else []
         return done
 
+    def foreign_names(self):
+        """Those of FOREIGN whose entry this processor has: without 32-bit emulation int 0x80 is a
+        fault, which no filter sees. A number of x32's is refused before it is found missing."""
+        lacks = b"lacks" in self.violate("call", "i386:20").stdout
+        return [name for name in FOREIGN if not (lacks and name.startswith("i386"))]
+
     def started(self, *words, options=()):
         """A run that goes on, after its first line."""
         run = subprocess.Popen(self.words(*self.jail_words(*words, options=options)),
@@ -110,10 +117,10 @@ class Recorded(Jail):
 
     @unittest.skipUnless(NATIVE == "x86_64", "lacks the entries of i386 and x32")
     def test_other_entries(self):
-        done = self.expect(FOREIGN)
+        names = self.foreign_names()
+        done = self.expect(names)
         self.assertEqual([(kind["arch"], kind["syscall"]) for kind in done.kinds],
-                         [("i386", "ptrace"), ("i386", "getpid"), ("i386", "mmap2"),
-                          ("x32", "getpid"), ("x32", "read"), ("x32", "execve")])
+                         [(name.split(":")[0], FOREIGN[name]) for name in names])
         self.assertTrue(all(kind["violation"] for kind in done.kinds))
 
     def test_every_socket_family(self):
@@ -256,7 +263,7 @@ class Deadly(Jail):
 
     @unittest.skipUnless(NATIVE == "x86_64", "lacks the entries of i386 and x32")
     def test_other_entries_kill(self):
-        for name in ("i386:20", "x32:39"):
+        for name in set(self.foreign_names()) & {"i386:20", "x32:39"}:
             done = self.violate("call", name, options=self.OPTIONS, status=137)
             self.assertEqual((done.stdout, done.report["verdict"]), (b"", "violation"))
 
@@ -318,7 +325,8 @@ class Learned(Jail):
                        if not line.startswith("stepjail: warning: "))
 
     def test_the_fragment_is_a_policy(self):
-        text = self.learn(*self.ALLOWED, *self.BARRED, *FOREIGN[:2 * (NATIVE == "x86_64")])
+        foreign = self.foreign_names()[:2] if NATIVE == "x86_64" else []
+        text = self.learn(*self.ALLOWED, *self.BARRED, *foreign)
         rows = [line for line in text.splitlines() if not line.startswith("#")]
         self.assertEqual(len(rows), len(self.ALLOWED))
         self.assertEqual({row.split()[0] for row in rows}, {"allow-syscall"})

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -153,6 +154,14 @@ static const char *make(const struct call *call)
 }
 
 #if defined(__x86_64__)
+static sigjmp_buf before_entry;
+
+static void no_entry(int signum)
+{
+	(void)signum;
+	siglongjmp(before_entry, 1);
+}
+
 /* the numbers of i386: 26 is ptrace, 20 getpid */
 static long by_int80(long nr)
 {
@@ -167,8 +176,15 @@ static long by_int80(long nr)
 
 static void foreign(const char *name)
 {
-	long nr = strtol(strchr(name, ':') + 1, NULL, 10), r = -1;
+	const long nr = strtol(strchr(name, ':') + 1, NULL, 10);
+	volatile long r = -1;
 
+	/* a kernel without 32-bit emulation has no gate for int 0x80 */
+	(void)signal(SIGSEGV, no_entry);
+	if (sigsetjmp(before_entry, 1)) {
+		printf("%s lacks\n", name);
+		return;
+	}
 	errno = 0;
 	if (strncmp(name, "x32", 3) == 0)
 		r = syscall(nr | X32_BIT, 0L, 0L, 0L);

@@ -13,6 +13,7 @@
 #define CONFINE_CLIENT (CONFINE_CONNECT | CONFINE_NAMES | CONFINE_READ)
 
 #define DEADLY (1000 + SIGSYS) /* an outcome beside errnos: the kernel ended it */
+#define FAULTS (1000 + SIGSEGV)
 
 #define NET (CONFINE_CONNECT | CONFINE_READ)
 #define EVERY (NET | CONFINE_NAMES | CONFINE_CREATE | CONFINE_EDIT)

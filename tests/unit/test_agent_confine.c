@@ -78,6 +78,12 @@ START_TEST(attempt_fails_confined_alone)
 		return;
 	}
 
+	/* a kernel without 32-bit emulation has no gate for int 0x80: a general protection fault */
+	if (by == OTHER && outcome(attempts[_i].act, NULL) == FAULTS) {
+		unit_skip("confine: %s: an entry of this kernel's is missing", name);
+		return;
+	}
+
 	int with = outcome(attempts[_i].act, &p);
 
 	ck_assert_msg(with == attempts[_i].outcome, "%s confined: %d, not %d", name, with,
