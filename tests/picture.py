@@ -78,6 +78,8 @@ def drawn(lines, title):
     yield f'<rect width="{width}" height="{height}" rx="8" fill="#0d1117"/>'
     yield (f'<text x="{LEFT}" y="25" font-family="monospace" font-size="13" '
            f'fill="#8b949e">{escape(title)}</text>')
+    # blanks at a line's beginning: browsers go by CSS alone, older programs by the attribute
+    yield "<style>text { white-space: pre }</style>"
     yield '<g font-family="monospace" font-size="14" fill="#e6edf3" xml:space="preserve">'
     for at, line in enumerate(lines):
         spans = "".join(f"<tspan {STYLES.get(style, '')}>{escape(text)}</tspan>"
