@@ -135,8 +135,24 @@ static int parse_line(struct parse *ps, char *line, struct err *e)
 	return set_option(ps, row, *value ? value : row->bare, e);
 }
 
-/* Defaults are the host's and the caller's own: nobody else may have written them. */
-static int check_owner(int fd, const char *path, struct err *e)
+/* Has this user namespace no number for the owner of a file? See user_namespaces(7):
+ * instead, the overflow id is shown */
+static bool is_unmapped(uid_t uid)
+{
+	char text[4096];
+	unsigned int first, count;
+	ssize_t n = io_read_file_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text));
+
+	for (char *next = n > 0 ? text : NULL; next;)
+		if (sscanf(strsep(&next, "\n"), "%u %*u %u", &first, &count) == 2 &&
+		    uid - first < count)
+			return false;
+	return n > 0;
+}
+
+/* Defaults are the host's and the caller's own: nobody else may have written them. Those
+ * of the host may be its root's, who is nobody here; another user's are refused. */
+static int check_owner(int fd, const char *path, enum file which, struct err *e)
 {
 	struct stat st;
 
@@ -144,7 +160,8 @@ static int check_owner(int fd, const char *path, struct err *e)
 		return err_set(e, errno, "look at %s", path);
 	if (!S_ISREG(st.st_mode))
 		return err_say(e, EINVAL, "%s is no file: remove it", path);
-	if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
+	if ((st.st_uid != 0 && st.st_uid != geteuid() &&
+	     !(which == FILE_HOST && is_unmapped(st.st_uid))) ||
 	    (st.st_mode & (S_IWGRP | S_IWOTH)))
 		return err_say(
 			e, EPERM,
@@ -170,7 +187,7 @@ static int parse_file(struct parse *ps, enum file which, const char *path, struc
 		return 0;
 	if (fd < 0)
 		return err_set(e, errno, "open %s", path);
-	if (which != FILE_POLICY && (r = check_owner(fd, path, e)) < 0)
+	if (which != FILE_POLICY && (r = check_owner(fd, path, which, e)) < 0)
 		return r;
 
 	ssize_t got = io_read_all(fd, text, POLICY_BYTES_MAX);

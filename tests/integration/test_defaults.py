@@ -83,6 +83,25 @@ class Layers(Host):
         self.assertEqual(done.returncode, 125)
         self.assertIn("uid 12345", done.stderr)
 
+    def test_the_hosts_in_a_user_namespace(self):
+        """Its owner has no number there, so nobody there can write it. A user's own is another's."""
+        self.make_folder("etc")
+        self.make_folder("etc/stepjail")
+        place = self.file("etc/stepjail/defaults", "", 0o644)
+        mine = self.defaults("home", "")
+        another = "line 1" if os.geteuid() == 0 and not self.drop else "belongs to uid"  # root's own is root's there, too
+        for ids in ("--map-root-user", "--map-user=1000"):
+            for over, at, said in ((place, "", "line 1"), (mine, f"{self.folder}/home", another)):
+                # a file of the host's root, and its line is no option
+                done = subprocess.run(
+                    [*self.drop, "unshare", "--user", "--map-root-user", "--mount", "sh", "-ec",
+                     f"mount --bind /etc/debian_version {over}; mount --rbind {self.folder}/etc /etc;"
+                     f" exec unshare --user {ids} {STEPJAIL} explain"],
+                    env={**PLAIN_ENV, "XDG_CONFIG_HOME": at}, capture_output=True, text=True,
+                    timeout=TIMEOUT, check=False)
+                self.assertEqual((done.returncode, done.stdout), (125, ""))
+                self.assertIn(said, done.stderr)
+
     def test_sizes_as_people_write_them(self):
         for text in ("256M", "256m", "256MB", "256mb", "256MiB", "262144k", "0.25G", "268435456",
                      "268435456B"):
