@@ -26,6 +26,7 @@
 #include "jail/check/probe.h"
 #include "jail/launch/shipped.h"
 #include "jail/vm/take.h"
+#include "jail/watch/outcome.h"
 #include "jail/walls/seccomp/denied_without.h"
 
 enum state { STATE_OK, STATE_MISSING, STATE_ABSENT };
@@ -97,22 +98,25 @@ static int look_landlock(struct err *told)
 			: "");
 }
 
-static int look_program(const char *name, struct err *told)
+static int look_init(struct err *told)
 {
 	char path[PATH_MAX];
-	cleanup_fd int fd = shipped_program(name, path, sizeof(path), told);
+	cleanup_fd int fd = shipped_program("stepjail-init", path, sizeof(path), told);
 
 	return fd;
 }
 
-static int look_init(struct err *told)
-{
-	return look_program("stepjail-init", told);
-}
-
+/* it has a dynamic loader, which may miss a library; without words it ends at once */
 static int look_proxy(struct err *told)
 {
-	return look_program("stepjail-egress", told);
+	char path[PATH_MAX], said[256];
+	cleanup_fd int fd = shipped_program("stepjail-egress", path, sizeof(path), told);
+	int status =
+		fd < 0 ? 0 : cgroup_ask((char *[]){ path, NULL }, 2, said, sizeof(said));
+
+	return fd < 0 || status == STATUS_FAILED << 8
+		       ? fd
+		       : err_say(told, ELIBACC, "it does not start: %s", said);
 }
 
 static int look_root(struct err *told)

@@ -44,11 +44,10 @@ int probe_in_child(unsigned long flags, int (*act)(struct err *e), struct err *e
 {
 	struct ids ids;
 	int wire[2], r = ids_take(&ids, e);
+	/* held until the child has ended */
 	cleanup_fd int slot = ids.slot_fd;
 	pid_t pid;
 
-	/* the slot is held until the child has ended */
-	(void)slot;
 	if (r < 0)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)

@@ -135,7 +135,7 @@ int egress_hear(int socket, int wait_ms, struct err *e)
 	if (r <= 0)
 		return err_set(e, r ? errno : ETIMEDOUT, "egress: wait for the proxy");
 	if (recv(socket, e, sizeof(*e), MSG_DONTWAIT) != (ssize_t)sizeof(*e))
-		return err_say(e, EPIPE, "egress: the proxy has ended");
+		return err_say(e, EPIPE, "egress: the proxy ended: see stepjail check");
 	e->text[sizeof(e->text) - 1] = '\0';
 	return -e->errnum;
 }

@@ -8,8 +8,10 @@ TLS and secrets: test_egress_names.py. What a hostile program sends: test_egress
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -262,6 +264,29 @@ class Options(Host):
         self.assertIn("a.example:443 is not allowed: --allow-host a.example:443", done.stderr.decode())
         done = self.run_jail(*allow, "--secret-header=a.example:X=/none", "--", "true")
         self.assertIn("--secret-header: open /none: No such file", done.stderr.decode())
+
+    def test_proxy_that_does_not_start(self):
+        """A library that it needs is missing: check tries it, and names that."""
+        build = os.path.dirname(STEPJAIL)
+        with tempfile.TemporaryDirectory() as place:
+            for name in "stepjail", "stepjail-init", "stepjail-egress":
+                shutil.copy(f"{build}/{name}", place)
+            with open(f"{place}/stepjail-egress", "r+b") as file:
+                program = file.read()
+                self.assertIn(b"libcurl.so.", program)
+                file.seek(program.index(b"libcurl.so."))
+                file.write(b"libnone")
+            os.chmod(place, 0o755)
+            for words, state in ([], "absent"), (["--allow-host=a.example:80"], "missing"):
+                told = subprocess.run([*self.drop, f"{place}/stepjail", "check", *words], text=True, check=False,
+                                      stdout=subprocess.PIPE).stdout
+                self.assertRegex(told, rf"(?m)^{state} +proxy of --allow-host it does not start: {place}/.*"
+                                       r"stepjail-egress: error while loading shared libraries: libnone\.so")
+            words = self.words("--allow-host=a.example:80", f"--rootfs={build}/rootfs/core", "--", "true", report=False)
+            words[words.index(STEPJAIL)] = f"{place}/stepjail"
+            done = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]),
+                         (125, "stepjail: egress: the proxy ended: see stepjail check"))
 
     def test_plan(self):
         """explain prints what reads back; without a host, all is as it was."""

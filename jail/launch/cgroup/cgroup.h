@@ -64,6 +64,16 @@ void cgroup_enter_scope(char *const *argv);
 extern bool cgroup_in_scope;
 
 /**
+ * cgroup_ask() - Run a program with the caller's rights, and take the first line that it says
+ * @argv:	Its path and its words; for systemd's, and for check
+ * @stream:	1: of its stdout, 2: of its stderr; all else of 0 to 2 is /dev/null
+ * @text:	Empty where it said nothing
+ *
+ * Return: its wait status, as wait(2) has it; -1 where it could not be started
+ */
+int cgroup_ask(char *const *argv, int stream, char *text, size_t size);
+
+/**
  * cgroup_ask_delegated() - Does systemd say that the unit of this cgroup is delegated?
  */
 bool cgroup_ask_delegated(const char *path);

@@ -51,9 +51,7 @@ const char *cgroup_advice(void)
 	return text;
 }
 
-/* run a program, and take the first line of its stdout (1) or stderr (2). Return: its
- * wait status */
-static int ask(char *const *argv, int stream, char *text, size_t size)
+int cgroup_ask(char *const *argv, int stream, char *text, size_t size)
 {
 	int ends[2], status = -1;
 	ssize_t n;
@@ -88,17 +86,15 @@ bool cgroup_ask_delegated(const char *path)
 		    value[] = "--value", property[] = "--property=Delegate";
 	static char asked[PATH_MAX];
 	static bool answer;
-	char text[8], *unit;
+	char text[8];
 
 	if (strcmp(path, asked) == 0)
 		return answer;
 	(void)snprintf(asked, sizeof(asked), "%s", path);
-	unit = strrchr(asked, '/');
-	if (!unit)
-		return false;
-	answer = ask((char *[]){ systemctl, which[strstr(path, "/user@") != NULL], show,
-				 value, property, unit + 1, NULL },
-		     1, text, sizeof(text)) == 0 &&
+	answer = cgroup_ask((char *[]){ systemctl, which[strstr(path, "/user@") != NULL],
+					show, value, property, strrchr(asked, '/') + 1,
+					NULL },
+			    1, text, sizeof(text)) == 0 &&
 		 strcmp(text, "yes") == 0;
 	return answer;
 }
@@ -125,7 +121,7 @@ void cgroup_enter_scope(char *const *argv)
 		return;
 	words[first] = runner;
 	(void)signal(SIGCHLD, SIG_DFL);
-	if (ask(words + first, 2, refusal, sizeof(refusal)) != 0) {
+	if (cgroup_ask(words + first, 2, refusal, sizeof(refusal)) != 0) {
 		if (!*refusal)
 			(void)snprintf(refusal, sizeof(refusal), "its job fails");
 		return;
