@@ -154,21 +154,33 @@ class Clones(Scene):
                     self.assertEqual((*told, out), (0, 'completed', b'a\nb\n'), said)
 
     def test_changed(self):
-        """One that is not as it was made is refused, and not booted around."""
+        """One that is not as it was made is refused, and not booted around; one that was only copied is read once."""
         for name in template.FILES:
             with open(f'{self.folder}/{name}', 'wb') as file:
                 file.write(b'x')
         self.assertIsNone(template.find(self.folder))
-        known = {'marks': template.marks(self.folder)}
+        digests = {name: hashlib.sha256(b'x').hexdigest() for name in template.FILES}
+        known = {'marks': template.marks(self.folder), 'sha256': digests}
         write_json(f'{self.folder}/template.json', known)
         self.assertEqual(template.find(self.folder), known)
-        for act in (lambda path: os.utime(path, ns=(1, 1)), lambda path: os.truncate(path, 2),
-                    lambda path: (os.rename(path, f'{path}.old'), shutil.copy2(f'{path}.old', path)), os.unlink):
-            with self.subTest(act):
-                write_json(f'{self.folder}/template.json', {'marks': template.marks(self.folder)})
-                act(f'{self.folder}/state')
-                with self.assertRaisesRegex(Failed, 'run stepjail vm build'):
-                    template.find(self.folder)
+        for act in (lambda path: os.utime(path, ns=(1, 1)),
+                    lambda path: (os.rename(path, f'{path}.old'), shutil.copy(f'{path}.old', path))):
+            act(f'{self.folder}/state')
+            self.assertNotEqual(template.marks(self.folder), known['marks'])
+            known = {'marks': template.marks(self.folder), 'sha256': digests}
+            self.assertEqual(template.find(self.folder), known)
+            with open(f'{self.folder}/template.json', encoding='utf-8') as file:
+                self.assertEqual(json.load(file), known)
+        for name in template.FILES:
+            path = f'{self.folder}/{name}'
+            for act in (lambda path=path: os.truncate(path, 2), lambda path=path: (os.truncate(path, 0), os.truncate(path, 1)),
+                        lambda path=path: os.unlink(path)):
+                with self.subTest(name, act=act):
+                    act()
+                    with self.assertRaisesRegex(Failed, 'run stepjail vm build'):
+                        template.find(self.folder)
+            with open(path, 'wb') as file:
+                file.write(b'x')
         with open(f'{self.folder}/template.json', 'w', encoding='ascii') as file:
             file.write('[')
         with self.assertRaisesRegex(Failed, 'cannot be read .*run stepjail vm build'):

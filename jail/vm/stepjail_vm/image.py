@@ -10,6 +10,7 @@ template.json, ram, state   see template.py
 
 The same inputs make the same bytes. All is made beside, and put in place when it is whole.
 """
+import contextlib
 import glob
 import hashlib
 import json
@@ -212,7 +213,7 @@ def build(home, memory, make_template, say):
             make_erofs(path, f"{new}/{os.path.basename(path)}.erofs", owner_root=True)
             say(f"tree {os.path.basename(path)}")
         make_qemu(home, f"{new}/qemu")
-        info = {"kernel": version, "qemu": qemu_version(), "source": source_key(home),
+        info = {"kernel": version, "qemu": qemu_version(), "source": source_key(home), "marks": marks(source_files(home)),
                 "sha256": {os.path.basename(path): digest(path) for path in sorted(glob.glob(f"{new}/*"))
                            if os.path.isfile(path)}}
         write_json(f"{new}/info.json", info)
@@ -233,6 +234,15 @@ def write_json(path, what):
         json.dump(what, file, indent=1)
 
 
+def rewrite_json(path, what):
+    """Where it is the caller's folder: in another's, a link could be in the way."""
+    if os.stat(os.path.dirname(path)).st_uid == os.geteuid():
+        with contextlib.suppress(OSError):
+            write_json(f"{path}.{os.getpid()}", what)
+            os.chmod(f"{path}.{os.getpid()}", 0o644)
+            os.rename(f"{path}.{os.getpid()}", path)
+
+
 def trees(place):
     """Those that an image has, in the order in which a template has them."""
     return sorted(os.path.basename(path).removesuffix(".erofs") for path in glob.glob(f"{place}/*.erofs"))
@@ -242,16 +252,25 @@ def qemu_version():
     return run(QEMU, "--version").splitlines()[0].removeprefix("QEMU emulator version ")
 
 
-def source_key(home):
+def source_files(home):
     """What an image is made of: this build's programs and trees, and this host's QEMU."""
+    return [*sorted(glob.glob(f"{home}/rootfs/*.sha256.sum")), QEMU,
+            *(f"{home}/{name}" for name in ("stepjail-vm-init", "stepjail-vm-egress", "stepjail-vm-ram.so")),
+            *(program_path(home, name) for name in PROGRAMS)]
+
+
+def source_key(home):
+    """Of their content: a folder that was copied is the same build."""
     found = hashlib.sha256()
-    for path in sorted(glob.glob(f"{home}/rootfs/*.sha256.sum")):
-        found.update(read(path))
-    for path in (QEMU, f"{home}/stepjail-vm-init", f"{home}/stepjail-vm-egress", f"{home}/stepjail-vm-ram.so",
-                 *(program_path(home, name) for name in PROGRAMS)):
-        stat = os.stat(path)
-        found.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    for path in source_files(home):
+        found.update(f"{os.path.basename(path)} {digest(path)}\n".encode())
     return found.hexdigest()
+
+
+def marks(paths):
+    """What tells that files are those of before, without reading them."""
+    return {path: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+            for path in paths for stat in [os.stat(path)]}
 
 
 def find(home):
@@ -267,6 +286,8 @@ def find(home):
         raise Failed(f"there is no image in {place}: run stepjail vm build") from None
     if not os.access(QEMU, os.X_OK):
         raise Failed(f"{QEMU} is missing: as root: apt-get install --no-install-recommends qemu-system-x86")
-    if info["source"] != source_key(home):
-        raise Failed(f"the image in {place} is of another build of stepjail, or of QEMU: run stepjail vm build")
+    if info.get("marks") != (now := marks(source_files(home))):
+        if info["source"] != source_key(home):
+            raise Failed(f"the image in {place} is of another build of stepjail, or of QEMU: run stepjail vm build")
+        rewrite_json(f"{place}/info.json", {**info, "marks": now})
     return place, info

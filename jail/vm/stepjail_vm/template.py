@@ -18,7 +18,7 @@ import socket
 import struct
 import time
 
-from . import Failed, memory_file
+from . import Failed, image, memory_file
 
 FILES = ("ram", "state")
 # what a guest says that waits for a request, and that has one: see mux.h
@@ -39,9 +39,9 @@ def give(monitor, fd):
 
 
 def marks(place):
-    """What tells that a file is the one that was made."""
-    return {name: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
-            for name in FILES for stat in [os.stat(f"{place}/{name}")]}
+    """What tells that a file is the one that was made, or read."""
+    found = image.marks(f"{place}/{name}" for name in FILES)
+    return {os.path.basename(path): mark for path, mark in found.items()}
 
 
 def changed(place):
@@ -50,12 +50,15 @@ def changed(place):
 
 def find(place):
     """What is known of the template, or None where there is none. One that somebody has changed
-    is refused: a guest would run what it says."""
+    is refused: a guest would run what it says. One whose folder was copied is read once."""
     try:
         with open(f"{place}/template.json", encoding="utf-8") as file:
             known = json.load(file)
-        if known["marks"] != marks(place):
-            raise changed(place)
+        if known["marks"] != (now := marks(place)):
+            if any(image.digest(f"{place}/{name}") != known["sha256"][name] for name in FILES):
+                raise changed(place)
+            known["marks"] = now
+            image.rewrite_json(f"{place}/template.json", known)
         return known
     except (OSError, ValueError, KeyError) as error:
         if not os.path.exists(f"{place}/template.json"):

@@ -1,0 +1,68 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""--wall vm, what is done on the host: copies of the caller's files are nobody's, an image that was copied is taken,
+and what fails is told in one line."""
+import contextlib
+import json
+import os
+import shutil
+import sys
+import unittest
+from unittest import mock
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../jail/vm'))
+
+from serve_client import BUILD  # noqa: E402
+from stepjail_vm import Failed, image  # noqa: E402
+from test_vm import PATIENCE, Scene  # noqa: E402
+
+
+class Image(Scene):
+    def build(self):
+        """A folder that looks like one of a build."""
+        home = f'{self.folder}/build'
+        os.makedirs(f'{home}/rootfs')
+        for name in ('stepjail', 'stepjail-init', 'stepjail-vm-init', 'stepjail-vm-egress', 'stepjail-vm-ram.so',
+                     'rootfs/core.sha256.sum'):
+            with open(f'{home}/{name}', 'w', encoding='ascii') as file:
+                file.write(name)
+        os.mkdir(f'{home}/guest')
+        image.write_json(f'{home}/guest/info.json', {'source': image.source_key(home),
+                                                     'marks': image.marks(image.source_files(home))})
+        return home
+
+    def test_copied(self):
+        """A build that was copied with its image is the same build; it is read once."""
+        home = self.build()
+        shutil.copytree(home, copy := f'{self.folder}/copy')
+        self.assertEqual(image.find(copy)[0], f'{copy}/guest')
+        with mock.patch.object(image, 'digest', side_effect=AssertionError('it is read again')):
+            place, info = image.find(copy)
+        with open(f'{place}/info.json', encoding='utf-8') as file:
+            self.assertEqual(json.load(file), info)
+        self.assertEqual(os.listdir(place), ['info.json'])
+        for name in 'stepjail-init', 'rootfs/core.sha256.sum':
+            with self.subTest(name), open(f'{copy}/{name}', 'r+', encoding='ascii') as file:
+                file.write('X')
+                file.flush()
+                with self.assertRaisesRegex(Failed, 'is of another build of stepjail, or of QEMU: run stepjail vm build'):
+                    image.find(copy)
+                file.seek(0)
+                file.write(name[0])
+
+    @unittest.skipIf(os.getuid(), 'root alone writes into folders of others')
+    def test_of_another(self):
+        """Nothing is written into a folder of somebody else, who could have put a link there."""
+        home = self.build()
+        os.utime(f'{home}/stepjail', (1, 1))
+        before = os.stat(f'{home}/guest/info.json').st_ino
+        os.chown(f'{home}/guest', 1234, 1234)
+        with contextlib.suppress(Failed):
+            image.find(home)
+        os.chown(home, 1234, 1234)
+        image.find(home)
+        self.assertEqual(os.stat(f'{home}/guest/info.json').st_ino, before)
+
+
+if __name__ == '__main__':
+    unittest.main()
