@@ -44,6 +44,12 @@ static int become(const char **words, struct err *e)
 	(void)close(r);
 	words[0] = path;
 	(void)execv(path, (char *const *)(uintptr_t)words);
+	/* it was there: what its first line names is not */
+	if (errno == ENOENT)
+		return err_say(
+			e, ENOENT,
+			"--wall vm: %s needs /usr/bin/python3, which is missing: as root: apt-get install python3",
+			path);
 	return err_set(e, errno, "--wall vm: start %s", path);
 }
 

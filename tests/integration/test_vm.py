@@ -327,6 +327,17 @@ class Hostile(unittest.TestCase):
         status, _, said = self.relay(act, how='cloned')
         self.assertEqual((status, b'ended without an answer; its last line: last word' in said), (125, True))
 
+    def test_line_of_qemus_jail(self):
+        """It is the host's until the guest has its request; then the guest could have printed it."""
+        for begin, said in (lambda port: None, b"no room (that is QEMU's own jail, without which there is no guest)\n"), \
+                           (self.begin, b'the guest has ended without an answer; its last line: stepjail: no room\n'):
+            def act(port, console, begin=begin):
+                begin(port)
+                console.sendall(b'stepjail: no room\n')
+                console.shutdown(socket.SHUT_RDWR)
+                port.shutdown(socket.SHUT_RDWR)
+            self.assertEqual(self.relay(act), (125, b'', b'stepjail: --wall vm: ' + said))
+
     def test_hangs(self):
         status, _, said = self.relay(lambda port, console: None, boot_ms=50)
         self.assertEqual((status, b'the guest does not start' in said), (125, True))

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import shutil
+import socket
+import subprocess
 import sys
 import unittest
 from unittest import mock
@@ -14,7 +16,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../
 
 from serve_client import BUILD  # noqa: E402
 from stepjail_vm import Failed, image  # noqa: E402
-from test_vm import PATIENCE, Scene  # noqa: E402
+from test_vm import OPTIONS, PATIENCE, Scene  # noqa: E402
+
+CGROUP = '/sys/fs/cgroup is not cgroup v2'
 
 
 class Image(Scene):
@@ -62,6 +66,36 @@ class Image(Scene):
         os.chown(home, 1234, 1234)
         image.find(home)
         self.assertEqual(os.stat(f'{home}/guest/info.json').st_ino, before)
+
+    def test_no_python(self):
+        """stepjail-vm is there, and the program of its first line is not."""
+        new = ['unshare', '--mount', *(['--map-root-user'] if os.geteuid() else []), 'sh', '-c',
+               'mount -t tmpfs none /usr/bin; exec "$@"', 'sh']
+        for words in ['run', *OPTIONS, '--', '/bin/python3'], ['serve', *OPTIONS], ['check', *OPTIONS], ['vm', 'build']:
+            with socket.socket(socket.AF_UNIX) as client:
+                done = subprocess.run([*new, f'{os.path.abspath(BUILD)}/stepjail', *words], capture_output=True, text=True,
+                                      stdin=client, timeout=PATIENCE, check=False)
+            self.assertEqual((done.returncode, done.stdout), (125, ''))
+            self.assertRegex(done.stderr, r'^stepjail: --wall vm: .*/stepjail-vm needs /usr/bin/python3, which is missing: '
+                                          r'as root: apt-get install python3\n$')
+
+
+class Told(Scene):
+    def test_no_cgroup(self):
+        """The jail of QEMU's cannot be made: that is said, and not that a guest has ended."""
+        done = subprocess.run([f'{BUILD}/stepjail', 'run', '--rootfs=core', '--', '/bin/python3', '-c', ''],
+                              capture_output=True, text=True, check=False, env={})
+        if CGROUP not in done.stderr:
+            self.skipTest('this host has cgroup v2')
+        cause = done.stderr.strip()
+        done = subprocess.run([f'{BUILD}/stepjail', 'run', '--wall=vm', '--', '/bin/python3', '-c', ''],
+                              capture_output=True, text=True, check=False, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout), (125, ''))
+        self.assertEqual(done.stderr, f'stepjail: --wall vm: {cause.removeprefix("stepjail: ")} '
+                                      "(that is QEMU's own jail, without which there is no guest)\n")
+        done = subprocess.run([f'{BUILD}/stepjail', 'check', '--wall=vm'], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, ''))
+        self.assertRegex(done.stdout, rf'(?m)^missing  a jail for QEMU       cgroup v2: cgroup: {CGROUP}')
 
 
 if __name__ == '__main__':

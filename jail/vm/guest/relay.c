@@ -45,6 +45,8 @@
 #define NOBODY 65534
 #define REQUEST_MAX (1u << 20)
 #define CONSOLE_KEPT 4096u
+#define LINE_KEPT 600u /* more than struct err has */
+#define WORDS_OF_RUN "stepjail: "
 /* a QEMU that is somebody else's keeps its console open */
 #define LAST_WORDS_MS 2000
 
@@ -76,7 +78,7 @@ static const char *last_line(void)
 	for (char *c = line; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
-	return strlen(line) > 200 ? end - 200 : line;
+	return strlen(line) > LINE_KEPT ? end - LINE_KEPT : line;
 }
 
 static _Noreturn void fail(const char *why)
@@ -157,7 +159,10 @@ static void confine(void)
 		fail("the relay cannot give up its rights");
 }
 
-/* QEMU has ended, and its last words are there */
+/*
+ * QEMU has ended, and its last words are there. Before the request is taken no stepjail runs
+ * in a guest, so that a line in stepjail's form is that of the run which makes QEMU's jail.
+ */
 static _Noreturn void fail_ended(struct pollfd *from)
 {
 	int64_t until_ms = now_ms() + LAST_WORDS_MS, left;
@@ -165,7 +170,16 @@ static _Noreturn void fail_ended(struct pollfd *from)
 	while (from->fd >= 0 && (left = until_ms - now_ms()) > 0 &&
 	       poll(from, 1, (int)left) > 0)
 		read_console(from);
-	fail("the guest has ended without an answer");
+
+	const char *said = last_line();
+
+	if (taken || strncmp(said, WORDS_OF_RUN, strlen(WORDS_OF_RUN)) != 0)
+		fail("the guest has ended without an answer");
+	(void)fprintf(
+		stderr,
+		"stepjail: --wall vm: %s (that is QEMU's own jail, without which there is no guest)\n",
+		said + strlen(WORDS_OF_RUN));
+	exit(STATUS_FAILED);
 }
 
 static void turn(struct mux *m, struct pollfd other[2], int64_t until_ms)

@@ -15,7 +15,7 @@ import signal
 import sys
 
 from . import Failed, image, report, template
-from .guest import STATUS_FAILED, Guest, heard, make_template
+from .guest import STATUS_FAILED, Guest, heard, jail_of_qemu, make_template
 from .plan import Plan, size
 
 MEMORY = "768M"  # as --vm-memory has it
@@ -57,7 +57,7 @@ def inside(home, command, plan, words):
     return status
 
 
-def check(home, as_json):
+def check(home, plan, as_json):
     """A row for each thing, as `stepjail check` has them; 0 only where a guest would start."""
     lacking = image.missing()
     words = " ".join(lacking)
@@ -68,6 +68,7 @@ def check(home, as_json):
         rows += [("image", "ok", place), ("QEMU", "ok", f"{info['qemu']}, microvm"),
                  ("kernel of the guest", "ok", info["kernel"]),
                  ("acceleration", "ok", "tcg: software emulation, the only one yet")]
+        rows.append(("a jail for QEMU", *jail_of_qemu(home, place, plan)))
         known = template.find(place)
         rows.append(("template", "ok", f"guests of {known['memory'] >> 20}M are its clones") if known else
                     ("template", "missing", f"there is none in {place}: run stepjail vm build"))
@@ -94,7 +95,7 @@ def main(home, words):
     try:
         if command in ("run", "serve", "check"):
             plan = read_plan(words[1], command)
-            status = check(home, "--json" in words) if command == "check" else inside(home, command, plan, words[2:])
+            status = check(home, plan, "--json" in words) if command == "check" else inside(home, command, plan, words[2:])
         else:
             status = build(home, words)
     except Failed as error:

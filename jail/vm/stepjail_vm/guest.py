@@ -148,6 +148,18 @@ def qemu_words(home, place, memory, files, ram, kernel_words, options):
             "-device", "virtserialport,chardev=port,nr=1", *drives]
 
 
+def jail_of_qemu(home, place, plan):
+    """(state, detail), as `stepjail check` has them: can the jail that QEMU runs in be made here?"""
+    done = subprocess.run([program_path(home, "stepjail"), "check", "--json", f"--rootfs={place}/qemu", *plan.for_qemu()],
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False, env={}, cwd="/")
+    try:
+        rows = json.loads(done.stdout)["checks"]
+    except (ValueError, KeyError):
+        return "missing", done.stderr.decode(errors="replace").strip()
+    lacking = [f"{row['name']}: {row['detail']}" for row in rows if row["state"] == "missing"]
+    return ("missing", lacking[0]) if lacking else ("ok", "")
+
+
 def start_qemu(words, **options):
     """(its process, and the other ends: of the port, the console, the monitor)."""
     pairs = [socket.socketpair() for _ in range(3)]
