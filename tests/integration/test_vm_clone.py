@@ -230,7 +230,7 @@ class Clones(Scene):
             self.assertEqual(request[:6], [b'warm', b'', b'disk', disk + b' /stepjail/rootfs/' + tree, b'command', b'run'])
             self.assertIn(b'rootfs ' + tree + b'\n', request[7])
         for mute in 1, 2:
-            with self.assertRaisesRegex(Failed, "the guest has ended at its start: b'no such tree'"):
+            with self.assertRaisesRegex(Failed, 'the template: it has ended at its start; its last line: no such tree$'):
                 self.make(mute)
 
     def test_ended(self):

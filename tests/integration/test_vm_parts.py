@@ -3,19 +3,22 @@
 """--wall vm, what is done on the host: copies of the caller's files are nobody's, an image that was copied is taken,
 and what fails is told in one line."""
 import contextlib
+import io
 import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import unittest
 from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../jail/vm'))
 
 from serve_client import BUILD  # noqa: E402
-from stepjail_vm import Failed, image  # noqa: E402
+from stepjail_vm import Failed, command, image, template  # noqa: E402
 from test_vm import OPTIONS, PATIENCE, Scene  # noqa: E402
 
 CGROUP = '/sys/fs/cgroup is not cgroup v2'
@@ -96,6 +99,71 @@ class Told(Scene):
         done = subprocess.run([f'{BUILD}/stepjail', 'check', '--wall=vm'], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (1, ''))
         self.assertRegex(done.stdout, rf'(?m)^missing  a jail for QEMU       cgroup v2: cgroup: {CGROUP}')
+
+    def act(self, *words):
+        """(status, stderr) of stepjail-vm, in this process."""
+        with contextlib.redirect_stderr(io.StringIO()) as told:
+            return command.act(os.path.abspath(BUILD), list(words)), told.getvalue()
+
+    def test_errors_of_the_system(self):
+        """One line each, and no traceback."""
+        for error, said in ((PermissionError(13, 'Permission denied', '/a/file'), '/a/file: Permission denied'),
+                            (OSError(28, 'No space left on device'), 'No space left on device'),
+                            (OSError(18, 'Invalid cross-device link', '/a', None, '/b'), '/a: /b: Invalid cross-device link'),
+                            (Failed('a line'), 'a line')):
+            with self.subTest(said), mock.patch.object(image, 'build', side_effect=error):
+                self.assertEqual(self.act('build'), (125, f'stepjail: vm: {said}\n'))
+
+    def test_stdout(self):
+        """A full one is told; who reads no more is no failure."""
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([f'{BUILD}/stepjail', 'vm', '--help'], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        self.assertEqual((done.returncode, done.stderr), (125, 'stepjail: vm: write to stdout: No space left on device\n'))
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, 'wb') as gone:
+            done = subprocess.run([f'{BUILD}/stepjail', 'vm', '--help'], stdout=gone, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+
+    def test_template_whose_qemu_ends(self):
+        """What it, or its jail, has said is on the console; each time the pipe breaks elsewhere."""
+        greeting = b'{"QMP": {}}\n'
+        for said, sent in ((b'stepjail: rootfs: /x: No such file or directory\n', b''),
+                           (b'qemu: \x1b[1mno\n\n', greeting), (b'Kernel panic\r\n', greeting + b'{"return": {}}\n'),
+                           (b'', b'')):
+            with self.subTest(said):
+                pairs = [socket.socketpair() for _ in range(3)]
+                for each, _ in pairs:
+                    self.addCleanup(each.close)
+                port, console, monitor = (pair[1] for pair in pairs)
+
+                def end(port=port, console=console, monitor=monitor, said=said, sent=sent):
+                    monitor.sendall(sent)
+                    console.sendall(said)
+                    if sent.endswith(b'{}}\n'):
+                        monitor.recv(1000)
+                    for each in (port, console, monitor):
+                        each.close()
+
+                guest = threading.Thread(target=end)
+                guest.start()
+                last = {b's': 'stepjail: rootfs: /x: No such file or directory', b'q': 'qemu: ?[1mno', b'K': 'Kernel panic',
+                        b'': ''}[said[:1]]
+                with self.assertRaises(Failed) as caught:
+                    template.make(tempfile.mkdtemp(dir=self.folder), 4096,
+                                  lambda pairs=pairs: (subprocess.Popen('true'), *(pair[0] for pair in pairs)), [])
+                guest.join()
+                self.assertRegex(str(caught.exception),
+                                 '^the guest that was to be the template: it has ended(?: at its start)?')
+                self.assertTrue(str(caught.exception).endswith(f'; its last line: {last}' if last else 'ended'))
+
+    def test_missing_package(self):
+        with mock.patch.object(image, 'TOOLS', {'/nonexistent': 'a-package'}):
+            status, said = self.act('build')
+        self.assertEqual((status, said), (125, 'stepjail: vm: missing: a-package: as root: apt-get install '
+                                               '--no-install-recommends a-package\n'))
 
 
 if __name__ == '__main__':

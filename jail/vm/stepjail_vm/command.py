@@ -8,7 +8,9 @@ stepjail becomes this program: its plan is checked, and comes as text by an fd.
     stepjail-vm serve FD             the client's socket is fd 0
     stepjail-vm check FD [WORD...]   --json may be one
 """
+import contextlib
 import json
+import lzma
 import os
 import re
 import signal
@@ -43,8 +45,14 @@ def build(home, words):
         return 0
     if words[:1] != ["build"] or len(words) > 2 or not re.fullmatch("[0-9]+[MG]", words[1] if words[1:] else MEMORY):
         raise Failed("usage: stepjail vm build [SIZE], as in stepjail vm build 1G")
-    image.build(home, size(words[1] if words[1:] else MEMORY), make_template, lambda line: print(line, flush=True))
+    image.build(home, size(words[1] if words[1:] else MEMORY), make_template, say)
     return 0
+
+
+def say(line):
+    """How far it is, which nobody has to read."""
+    with contextlib.suppress(BrokenPipeError):
+        print(line, flush=True)
 
 
 def inside(home, command, plan, words):
@@ -88,21 +96,38 @@ def leave(number, _frame):
     raise SystemExit(128 + number)
 
 
-def main(home, words):
-    for number in heard():
-        signal.signal(number, leave)
+def words_of(error):
+    """An error of the system's as one of ours: what failed, and why."""
+    if isinstance(error, OSError) and error.strerror:
+        return ": ".join([*(str(name) for name in (error.filename, error.filename2) if name is not None), error.strerror])
+    return str(error)
+
+
+def act(home, words):
     command = words[0] if words else ""
     try:
         if command in ("run", "serve", "check"):
             plan = read_plan(words[1], command)
-            status = check(home, plan, "--json" in words) if command == "check" else inside(home, command, plan, words[2:])
-        else:
-            status = build(home, words)
-    except Failed as error:
+            return check(home, plan, "--json" in words) if command == "check" else inside(home, command, plan, words[2:])
+        return build(home, words)
+    except (Failed, OSError, lzma.LZMAError) as error:
         what = "--wall vm" if command in ("run", "serve", "check") else "vm"
-        print(f"stepjail: {what}: {error}", file=sys.stderr)
-        status = STATUS_FAILED
+        with contextlib.suppress(OSError):
+            print(f"stepjail: {what}: {words_of(error)}", file=sys.stderr)
+        return STATUS_FAILED
     except SystemExit as error:
-        status = error.code
-    sys.stdout.flush()
+        return error.code
+
+
+def main(home, words):
+    for number in heard():
+        signal.signal(number, leave)
+    status = act(home, words)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass  # whoever reads it has read enough
+    except OSError as error:
+        print(f"stepjail: vm: write to stdout: {error.strerror}", file=sys.stderr)
+        status = STATUS_FAILED
     os._exit(status)

@@ -111,8 +111,7 @@ def make_disks(plan, given, place, work, known):
 
 
 def tsc_khz(home):
-    return subprocess.run([f"{home}/stepjail-vm-relay", "tsc"], capture_output=True, text=True, check=True,
-                          env={}).stdout.strip()
+    return image.run(f"{home}/stepjail-vm-relay", "tsc").strip()
 
 
 # the guest's memory: QEMU's own; or a file, which becomes a template's; or a private copy of that

@@ -23,7 +23,8 @@ from . import Failed, image, memory_file
 FILES = ("ram", "state")
 # what a guest says that waits for a request, and that has one: see mux.h
 READY, TAKEN = (struct.pack("<BBHIs", 0, 1, 0, 1, letter) for letter in (b"R", b"T"))
-MAKE_S = 120
+MAKE_S = 600
+LAST_WORDS_S, CONSOLE_KEPT = 2, 4096
 IGNORE_SHARED = {"capabilities": [{"capability": "x-ignore-shared", "state": True}]}
 
 
@@ -98,7 +99,7 @@ class Monitor:
                 raise Failed(f"QEMU: {said['error'].get('desc')}")
             if "return" in said:
                 return said["return"]
-        raise Failed("QEMU has ended")
+        raise Failed("it has ended")
 
     def order(self, name, **arguments):
         return self.ask(lambda: self.socket.sendall(order(name, **arguments)))
@@ -115,16 +116,24 @@ class Monitor:
             time.sleep(0.01)
 
 
-def hear(port, console, expected):
+def hear(port, expected):
     heard = b""
     while heard != expected:
         piece = port.recv(len(expected) - len(heard))
         if not piece:
-            with contextlib.suppress(OSError):
-                console.settimeout(1)
-                heard = console.recv(4096)
-            raise Failed(f"the guest has ended at its start: {heard[-200:]!r}")
+            raise Failed("it has ended at its start")
         heard += piece
+
+
+def last_line(console):
+    """What QEMU, its jail or the guest's kernel printed last, once all have ended."""
+    said = b""
+    console.settimeout(LAST_WORDS_S)
+    with contextlib.suppress(OSError):
+        while piece := console.recv(1 << 16):
+            said = (said + piece)[-CONSOLE_KEPT:]
+    lines = said.decode("ascii", "replace").split("\n")
+    return next(("".join(c if c.isprintable() else "?" for c in line.strip()) for line in lines[::-1] if line.strip()), "")
 
 
 def make(place, memory, start, warm):
@@ -136,23 +145,31 @@ def make(place, memory, start, warm):
                 file.truncate(memory)
     os.chmod(f"{place}/ram", 0o666)  # QEMU has an id of its own
     process, port, console, monitor = start()
+    why = None
     try:
         for each in (port, console, monitor):
             each.settimeout(MAKE_S)
         asked = Monitor(monitor)
         asked.order("qmp_capabilities")
         for request in (*warm, None):
-            hear(port, console, READY)
+            hear(port, READY)
             if request:
                 port.sendall(struct.pack("<I", len(request)) + request)
-                hear(port, console, TAKEN)
+                hear(port, TAKEN)
         with open(f"{place}/state", "wb") as file:
             asked.keep(file.fileno())
         asked.order("quit")
-    except (OSError, ValueError) as error:
-        raise Failed(f"the template's guest: {error}") from None
+    except ConnectionError:
+        why = "it has ended"
+    except TimeoutError:
+        why = f"it has not answered for {MAKE_S} seconds"
+    except (Failed, OSError, ValueError) as error:
+        why = error
     finally:
         process.terminate()
         process.wait()
+    if why:
+        said = last_line(console)
+        raise Failed(f"the guest that was to be the template: {why}{said and '; its last line: '}{said}")
     for name in FILES:
         os.chmod(f"{place}/{name}", 0o444)
