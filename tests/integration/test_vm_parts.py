@@ -3,10 +3,14 @@
 """--wall vm, what is done on the host: copies of the caller's files are nobody's, an image that was copied is taken,
 and what fails is told in one line."""
 import contextlib
+import glob
 import io
 import json
 import os
+import random
+import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,11 +21,129 @@ from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../jail/vm'))
 
-from serve_client import BUILD  # noqa: E402
-from stepjail_vm import Failed, command, image, template  # noqa: E402
-from test_vm import OPTIONS, PATIENCE, Scene  # noqa: E402
+from serve_client import BUILD, descendants  # noqa: E402
+from stepjail_vm import Failed, command, disks, image, template  # noqa: E402
+from test_vm import OPTIONS, PATIENCE, TEMP, Scene  # noqa: E402
 
 CGROUP = '/sys/fs/cgroup is not cgroup v2'
+
+
+class Plan:
+    tree = None
+
+
+class Copies(Scene):
+    """What --bind names may be closed to everybody else, and so must be its copy."""
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+
+    def secret(self):
+        path = f'{self.folder}/secret'
+        with open(path, 'w', encoding='ascii') as file:
+            file.write('a secret')
+        os.chmod(path, 0o600)
+        return path
+
+    def test_nobody_else_can_open_them(self):
+        """While the guest runs there is no name by which to open one, and only QEMU has it."""
+        with subprocess.Popen([f'{BUILD}/stepjail', 'run', *OPTIONS, f'--bind={self.secret()}:/work/s', '--',
+                               '/bin/python3', '-c', 'print(open("s").read(), flush=True); input()'],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+            self.assertEqual(run.stdout.readline(), b'a secret\n')
+            self.assertEqual(glob.glob(f'{TEMP}/**', recursive=True), [f'{TEMP}/'])
+            all_of_it = descendants(run.pid)
+            qemu, = (pid for pid, line in all_of_it.items() if line[0] == b'/usr/bin/qemu')
+            self.assertNotIn(b'secret', b' '.join(all_of_it[qemu]))
+            if os.getuid() == 0:  # an ordinary user may not look
+                state = os.stat(f'/proc/{qemu}/fd/0')
+                self.assertEqual((state.st_nlink, state.st_mode & 0o7777), (0, 0o444))
+                with open(f'/proc/{qemu}/fdinfo/0', encoding='ascii') as file:
+                    flags = next(int(line.split()[1], 8) for line in file if line.startswith('flags:'))
+                self.assertEqual(flags & os.O_ACCMODE, os.O_RDONLY)
+                self.assertFalse(os.path.exists(f'/proc/{run.pid}/fd/{disks_left(run.pid, state)}'))
+            run.communicate(b'\n', timeout=PATIENCE)
+            self.assertEqual(run.returncode, 0)
+
+    def test_killed_while_it_copies(self):
+        """Nothing is left, and who copied ends as well."""
+        os.mkdir(f'{self.folder}/large')
+        with open(f'{self.folder}/large/zeros', 'wb') as file:
+            file.truncate(64 << 20)
+        os.chmod(f'{self.folder}/large/zeros', 0o644)
+        run = subprocess.Popen([f'{BUILD}/stepjail', 'run', *OPTIONS, f'--bind={self.folder}/large:/work/l', '--',
+                                '/bin/python3', '-c', ''])
+        copies = []
+        while not copies and run.poll() is None:
+            copies = [pid for pid, line in descendants(run.pid).items() if line[0].endswith(b'mkfs.erofs')]
+        self.assertIsNone(run.poll())
+        pidfd = os.pidfd_open(copies[0])
+        try:
+            signal.pidfd_send_signal(pidfd, signal.SIGSTOP)
+            run.kill()
+            run.wait(PATIENCE)
+            self.assertTrue(select.select([pidfd], [], [], PATIENCE)[0], 'mkfs.erofs goes on')
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            os.close(pidfd)
+
+    def test_image_of_a_file(self):
+        """As mkfs.erofs takes it apart: content, mode and owner, whatever its size."""
+        chance = random.Random(7)
+        for size in 0, 1, 4095, 4096, 4097, 3 << 20:
+            with self.subTest(size):
+                path, out = f'{self.folder}/{size}', f'{self.folder}/out{size}'
+                with open(path, 'wb') as file:
+                    file.write(chance.randbytes(size))
+                os.chmod(path, 0o640)
+                made = disks.Disks(Plan, [path], None, None)
+                with open(f'{self.folder}/image', 'wb') as file:
+                    with open(made.take_stdin(), 'rb') as copies:
+                        shutil.copyfileobj(copies, file)
+                    self.assertEqual(made.parts, [(0, file.tell())])
+                    self.assertEqual(file.tell() % 4096, 0)
+                told = subprocess.run(['/usr/bin/fsck.erofs', f'--extract={out}', f'{self.folder}/image'],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+                with open(path, 'rb') as wanted, open(f'{out}/file', 'rb') as found:
+                    self.assertEqual(found.read(), wanted.read())
+                said = subprocess.check_output(['/usr/bin/dump.erofs', '--path=/file', f'{self.folder}/image'], text=True)
+                self.assertRegex(said, rf'Uid: {os.getuid()} +Gid: {os.getgid()} +Access: 0640/')
+
+    def test_many(self):
+        """Each is in a part of its own, of one file that has no name."""
+        os.mkdir(f'{self.folder}/d')
+        for name in 'a', 'd/b', 'c':
+            with open(f'{self.folder}/{name}', 'w', encoding='ascii') as file:
+                file.write(name * 1000)
+        made = disks.Disks(Plan, [f'{self.folder}/{name}' for name in ('d', 'a', 'd', 'c')], None, None)
+        self.assertEqual(made.words, [f'vd{"abcd"[i]} /given/{i}' for i in range(4)])
+        with open(made.take_stdin(), 'rb') as copies:
+            state = os.fstat(copies.fileno())
+            self.assertEqual((state.st_nlink, state.st_mode & 0o7777), (0, 0o444))
+            for number, (at, size) in enumerate(made.parts):
+                self.assertIn(f'file=/dev/stdin,offset={at},size={size}', made.files())
+                with open(f'{self.folder}/image{number}', 'wb') as file:
+                    file.write(os.pread(copies.fileno(), size, at))
+                subprocess.run(['/usr/bin/fsck.erofs', f'{self.folder}/image{number}'], check=True, capture_output=True)
+        self.assertEqual(sum(made.parts[-1]), state.st_size)
+
+    def test_no_room(self):
+        with mock.patch.object(shutil, 'copyfileobj', side_effect=OSError(28, 'No space left on device')), \
+                self.assertRaisesRegex(Failed, f'^copy {self.secret()} into {tempfile.gettempdir()}, or where TMPDIR says: No space left'):
+            disks.Disks(Plan, [self.secret()], None, None)
+
+
+def disks_left(pid, state):
+    """The fd of a process that is the file of @state, or none's."""
+    for number in os.listdir(f'/proc/{pid}/fd'):
+        with contextlib.suppress(FileNotFoundError):
+            found = os.stat(f'/proc/{pid}/fd/{number}')
+            if (found.st_dev, found.st_ino) == (state.st_dev, state.st_ino):
+                return number
+    return 'none'
 
 
 class Image(Scene):
@@ -56,6 +178,46 @@ class Image(Scene):
                     image.find(copy)
                 file.seek(0)
                 file.write(name[0])
+
+    def make(self, home, make_template):
+        """stepjail vm build, but for what takes time, with a tree that has one file."""
+        os.makedirs(f'{home}/rootfs/core', exist_ok=True)
+        with open(f'{home}/rootfs/core.sha256', 'w', encoding='ascii') as file:
+            file.write('list')
+        for name in 'vmlinuz-6', 'deb':
+            os.makedirs(f'{self.folder}/boot', exist_ok=True)
+            with open(f'{self.folder}/boot/{name}', 'wb') as file:
+                file.write(b'x')
+        with mock.patch.multiple(image, missing=list, make_qemu=lambda home, to: os.mkdir(to), unpack_kernel=bytes,
+                                 fetch_kernel=lambda work, place: (self.folder, '6', f'{self.folder}/boot/deb'),
+                                 take_modules=lambda tree, version: [], qemu_version=lambda: '7'):
+            image.build(home, 1 << 20, make_template, lambda line: None)
+
+    def test_built(self):
+        """In a folder that is closed to others; what builds that were killed have left is removed."""
+        home = self.build()
+        os.makedirs(f'{home}/guest.new.1/guest')
+        before = os.umask(0o077)
+        self.addCleanup(os.umask, before)
+
+        def make_template(_home, place, memory):
+            self.assertEqual(os.stat(os.path.dirname(place)).st_mode & 0o7777, 0o700)
+            self.assertEqual([os.path.dirname(place)], glob.glob(f'{home}/guest.*'))
+            return {'memory': memory}
+
+        self.make(home, make_template)
+        self.assertEqual(glob.glob(f'{home}/guest*'), [f'{home}/guest'])
+        for name, mode in ('', 0o755), ('core.erofs', 0o644), ('initrd', 0o644):  # QEMU's id may read them
+            self.assertEqual(os.stat(f'{home}/guest/{name}').st_mode & 0o7777, mode, name)
+        self.assertEqual(image.find(home)[0], f'{home}/guest')
+
+        def fails(_home, _place, _memory):
+            raise Failed('no')
+
+        kept = os.stat(f'{home}/guest').st_ino
+        with self.assertRaises(Failed):
+            self.make(home, fails)
+        self.assertEqual((glob.glob(f'{home}/guest*'), os.stat(f'{home}/guest').st_ino), ([f'{home}/guest'], kept))
 
     @unittest.skipIf(os.getuid(), 'root alone writes into folders of others')
     def test_of_another(self):

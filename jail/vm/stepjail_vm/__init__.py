@@ -4,6 +4,7 @@
 command.py  the commands, and who may fail how
 plan.py     the plan's text: what the guest gets of it, and what stays here
 image.py    stepjail vm build: kernel, init, trees, QEMU's own tree
+disks.py    what a guest mounts: trees, and copies of the caller's files
 guest.py    QEMU in a jail of its own, the relay, the keeper, and their ends
 template.py a booted guest that is kept, and how a clone goes on from it
 report.py   the guest's report and QEMU's into one, by a process without rights

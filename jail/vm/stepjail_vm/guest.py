@@ -3,10 +3,11 @@
 
     main     this process: makes the images of the request, starts the others, waits; it
              may have rights, and reads nothing of a guest's
-    QEMU     `stepjail run` of the tree qemu/: three sockets and read-only files
+    QEMU     `stepjail run` of the tree qemu/: three sockets and read-only files. Where the caller's files were
+             copied for the guest, that copy is in the place of one of the sockets: see disks.py
     relay    stepjail-vm-relay, without rights: the guest's streams to the caller's
     receiver stepjail-vm-receive, for --out: without rights, but to that folder
-    keeper   waits for the end of main, whoever kills it, and ends QEMU and its files
+    keeper   waits for the end of main, whoever kills it, and ends QEMU
 """
 import contextlib
 import errno
@@ -14,18 +15,17 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
 from . import Failed, image, memory_file, template
-from .image import make_erofs, program_path
-from .plan import FILE, size
+from .disks import TREES, Disks
+from .image import program_path
+from .plan import size
 
 # what QEMU may have beside the guest: translated code, its heap, and 8 MiB of stack for each of its
 # threads, which RLIMIT_DATA counts where no cgroup does
@@ -39,7 +39,6 @@ KERNEL_WORDS = ("console=ttyS0 quiet loglevel=4 reboot=t panic=-1 mitigations=of
                 "no_timer_check tsc=reliable transparent_hugepage=never rdinit=/init tsc_early_khz=")
 # by QEMU's own code the guest has the loopback of QEMU's jail, on which there is the proxy's port
 NETWORK = ["-netdev", "user,id=net,ipv6=off", "-device", "virtio-net-device,netdev=net"]
-TREES = "/stepjail/rootfs"
 WARM = '''
 import ast, codeop, contextlib, io, json, os, random, re, signal, struct, sys, traceback, types
 with open("/bin/stepjail-interpreter", "rb") as file:
@@ -76,40 +75,6 @@ def warm_requests(trees):
                     ("policy", f"rootfs {tree}\nwall-time unlimited\n"), ("word", "/bin/python3"), ("word", "-c"), ("word", WARM)])
 
 
-def make_disks(plan, given, place, work, known):
-    """([image files], [words for init.c]) in the order of the guest's disks; @known: of its template,
-    which has all trees, and has mounted them."""
-    files, words = [], []
-
-    def add(file, to, is_mounted=True):
-        if is_mounted:
-            words.append(f"vd{chr(ord('a') + len(files))} {to}")
-        files.append(file)
-
-    for tree in known["trees"] if known else filter(None, [plan.tree]):
-        file = f"{place}/{tree}.erofs"
-        if not os.path.exists(file):
-            raise Failed(f"the image has no tree named '{tree}': make it, and run stepjail vm build")
-        add(file, f"{TREES}/{tree}", not known)
-    for number, source in enumerate(given):
-        file = f"{work}/{number}.erofs"
-        if os.path.isdir(source):
-            make_erofs(source, file)
-        elif os.path.isfile(source):
-            only = f"{work}/{number}"
-            os.mkdir(only, 0o755)
-            shutil.copy2(source, f"{only}/{FILE}")
-            if os.geteuid() == 0:
-                stat = os.stat(source)
-                os.chown(f"{only}/{FILE}", stat.st_uid, stat.st_gid)
-            make_erofs(only, file)
-            shutil.rmtree(only)
-        else:
-            raise Failed(f"{source} is no file and no folder, and a guest can be given nothing else")
-        add(file, f"/given/{number}")
-    return files, words
-
-
 def tsc_khz(home):
     return image.run(f"{home}/stepjail-vm-relay", "tsc").strip()
 
@@ -118,10 +83,11 @@ def tsc_khz(home):
 OWN, SHARED, PRIVATE = None, "on", "off"
 
 
-def qemu_words(home, place, memory, files, ram, kernel_words, options):
-    """The command line: stepjail run, and QEMU in it. @ram: one of the three"""
+def qemu_words(home, place, memory, trees, files, ram, kernel_words, options, monitor=True):
+    """The command line: stepjail run, and QEMU in it. @trees: images that it is shown; @files: of its drives, as Disks
+    has them; @ram: one of the three; @monitor: is it fd 0?"""
     binds = [(f"{place}/kernel", "/vm/kernel"), (f"{place}/initrd", "/vm/initrd"),
-             *((file, f"/disk/{number}") for number, file in enumerate(files))]
+             *((file, f"/disk/{number}") for number, file in enumerate(trees))]
     machine, more = f"{MACHINE},isa-serial=off", []
     if ram != OWN:
         machine += ",memory-backend=ram"
@@ -132,16 +98,16 @@ def qemu_words(home, place, memory, files, ram, kernel_words, options):
     jail = [program_path(home, "stepjail"), "run", f"--rootfs={place}/qemu", "--wall=kernel", "--lock-code=no",
             "--quiet", "--wall-time=unlimited", f"--memory={memory + QEMU_OWN}", "--pids=32", "--tmp-size=1M",
             "--work-size=1M", *options, *(f"--bind={source}:{to}" for source, to in binds)]
-    drives = [word for number in range(len(files)) for word in (
-        "-drive", f"if=none,id=d{number},format=raw,readonly=on,file.locking=off,file.drop-cache=off,"
-        f"file=/disk/{number}", "-device", f"virtio-blk-device,drive=d{number}")]
+    drives = [word for number, file in enumerate(files) for word in (
+        "-drive", f"if=none,id=d{number},format=raw,readonly=on,file.locking=off,file.drop-cache=off,{file}",
+        "-device", f"virtio-blk-device,drive=d{number}")]
     return [*jail, "--", "/usr/bin/qemu", "-M", machine, *more, "-accel", "tcg,tb-size=128",
             # QEMU 7.2 gets flags wrong after cmpxchg16b, by which later kernels fail. The kernel clears and
             # copies by rep stosb with erms, which emulation does byte by byte, and walks five levels with la57
             "-cpu", "max,cx16=off,erms=off,la57=off", "-smp", "1", "-m", f"{memory >> 20}M", "-L", "/usr/share/qemu",
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", "/vm/kernel", "-initrd", "/vm/initrd", "-append", kernel_words,
-            "-chardev", "socket,id=monitor,fd=0", "-mon", "chardev=monitor,mode=control",
+            *(["-chardev", "socket,id=monitor,fd=0", "-mon", "chardev=monitor,mode=control"] if monitor else []),
             "-chardev", "socket,id=console,fd=2", "-device", "isa-serial,index=0,chardev=console",
             "-chardev", "socket,id=port,fd=1", "-device", "virtio-serial-device",
             "-device", "virtserialport,chardev=port,nr=1", *drives]
@@ -159,15 +125,18 @@ def jail_of_qemu(home, place, plan):
     return ("missing", lacking[0]) if lacking else ("ok", "")
 
 
-def start_qemu(words, **options):
-    """(its process, and the other ends: of the port, the console, the monitor)."""
+def start_qemu(words, stdin=None, **options):
+    """(its process, and the other ends: of the port, the console, the monitor). @stdin: in the monitor's
+    place; it is closed."""
     pairs = [socket.socketpair() for _ in range(3)]
     port, console, monitor = (pair[1] for pair in pairs)
     env = {name: os.environ[name] for name in CERTIFICATES if name in os.environ}
-    qemu = subprocess.Popen(words, stdin=monitor, stdout=port, stderr=console, env=env, start_new_session=True,
-                            cwd="/", **options)
+    qemu = subprocess.Popen(words, stdin=monitor if stdin is None else stdin, stdout=port, stderr=console, env=env,
+                            start_new_session=True, cwd="/", **options)
     for each in (port, console, monitor):
         each.close()
+    if stdin is not None:
+        os.close(stdin)
     return qemu, *(pair[0] for pair in pairs)
 
 
@@ -175,20 +144,19 @@ def make_template(home, place, memory):
     """Of the guests of this image, with all of its trees. No program runs in it, so its QEMU may be
     in a jail without a cgroup."""
     trees = image.trees(place)
-    # its memory is open to all ids meanwhile, as that of QEMU's jail is not known; so nobody else is to
-    # know where it is, by a list of the folder or by a command line
-    hidden = f"{place}/{os.urandom(16).hex()}"
-    os.mkdir(hidden, 0o711)
-    os.chmod(hidden, 0o711)
-    policy = memory_file("policy", os.fsencode(f"bind-rw {hidden}/ram:/vm/ram\nallow-missing cgroup\n"))
+    disks = Disks(None, [], place, {"trees": trees})
     kernel_words = KERNEL_WORDS + tsc_khz(home)
-    words = qemu_words(home, place, memory, [f"{place}/{tree}.erofs" for tree in trees], SHARED, kernel_words,
-                       [f"--policy=/dev/fd/{policy}"])
-    template.make(hidden, memory, lambda: start_qemu(words, pass_fds=[policy]), warm_requests(trees))
-    os.close(policy)
-    for name in template.FILES:
-        os.rename(f"{hidden}/{name}", f"{place}/{name}")
-    os.rmdir(hidden)
+    words = qemu_words(home, place, memory, disks.trees, disks.files(), SHARED, kernel_words,
+                       [f"--bind-rw={place}/ram:/vm/ram", "--allow-missing=cgroup"])
+    kept = []
+
+    def start():
+        qemu, *ends = start_qemu(words)
+        kept.append(keep(os.pidfd_open(qemu.pid)))
+        return qemu, *ends
+
+    template.make(place, memory, start, warm_requests(trees))
+    os.close(kept[0])
     return {"memory": memory, "trees": trees, "kernel_words": kernel_words, "marks": template.marks(place),
             "sha256": {name: image.digest(f"{place}/{name}") for name in template.FILES}}
 
@@ -251,11 +219,29 @@ def gather_signals():
     return reader
 
 
+def keep(pidfd):
+    """Fork the keeper; Return: the fd whose end it waits for."""
+    inside, outside = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        for number in (*FORWARDED, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_IGN)
+        # whoever waits for the end of these waits for main alone
+        os.closerange(0, min(inside, pidfd))
+        os.closerange(min(inside, pidfd) + 1, max(inside, pidfd))
+        os.closerange(max(inside, pidfd) + 1, 1024)
+        os.read(inside, 1)
+        if not end(pidfd, True):
+            end(pidfd, False)
+        os._exit(0)
+    os.close(inside)
+    return outside
+
+
 class Guest:
     def __init__(self, home, place, info, plan):
         """@place, @info: of the image, as image.find() has them."""
         self.home, self.place, self.info, self.plan = home, place, info, plan
-        self.work = tempfile.mkdtemp(prefix="stepjail-vm.")
         self.qemu_report = os.memfd_create("report")
         self.report = os.memfd_create("report")
         self.template = None  # whose clone it is
@@ -287,32 +273,15 @@ class Guest:
         except BrokenPipeError:
             pass  # it has gone, as the relay will see
 
-    def keep(self, pidfd):
-        """Fork the keeper; Return: the fd whose end it waits for."""
-        inside, outside = os.pipe()
-        if os.fork() == 0:
-            os.setsid()
-            for number in (*FORWARDED, signal.SIGPIPE):
-                signal.signal(number, signal.SIG_IGN)
-            # whoever waits for the end of these waits for main alone
-            os.closerange(0, min(inside, pidfd))
-            os.closerange(min(inside, pidfd) + 1, max(inside, pidfd))
-            os.closerange(max(inside, pidfd) + 1, 1024)
-            os.read(inside, 1)
-            if not end(pidfd, True):
-                end(pidfd, False)
-            shutil.rmtree(self.work, ignore_errors=True)
-            os._exit(0)
-        os.close(inside)
-        return outside
-
-    def start(self, files):
+    def start(self, disks):
         """What start_qemu() returns; a clone is on its way then."""
         ram = PRIVATE if self.template else OWN
         kernel_words = self.template["kernel_words"] if self.template else KERNEL_WORDS + tsc_khz(self.home)
         options = [f"--report={self.qemu_report}", *self.plan.for_qemu()]
-        words = qemu_words(self.home, self.place, self.plan.memory, files, ram, kernel_words, options)
-        return start_qemu([*words, *(NETWORK if self.plan.has_network else [])], pass_fds=[self.qemu_report])
+        words = qemu_words(self.home, self.place, self.plan.memory, disks.trees, disks.files(), ram, kernel_words, options,
+                           disks.copies is None)
+        return start_qemu([*words, *(NETWORK if self.plan.has_network else [])], disks.take_stdin(),
+                          pass_fds=[self.qemu_report])
 
     def relay(self, text, port, console):
         """The process that reads what the guest says: (it, the socket between it and main)."""
@@ -364,27 +333,22 @@ class Guest:
 
     def run(self, words):
         """The exit status; 125 where the guest failed, or a signal ended it before it ran."""
-        try:
-            policy, given = self.plan.for_guest()
-            self.template = self.choose(given)
-            files, disks = make_disks(self.plan, given, self.place, self.work, self.template)
-            os.chmod(self.work, 0o711)
-            if self.plan.command == "serve":
-                self.tell_client()
-            if self.plan.has_out:
-                self.receiver = Receiver(self.home, self.plan.one)
-            asked = gather_signals()  # from here on there is more to end than this process
-        except BaseException:
-            shutil.rmtree(self.work, ignore_errors=True)
-            raise
+        policy, given = self.plan.for_guest()
+        self.template = self.choose(given)
+        disks = Disks(self.plan, given, self.place, self.template)
+        if self.plan.command == "serve":
+            self.tell_client()
+        if self.plan.has_out:
+            self.receiver = Receiver(self.home, self.plan.one)
+        asked = gather_signals()  # from here on there is more to end than this process
         kept = pidfd = None
         try:
-            qemu, port, console, monitor = self.start(files)
+            qemu, port, console, monitor = self.start(disks)
             pidfd = os.pidfd_open(qemu.pid)
-            kept = self.keep(pidfd)
+            kept = keep(pidfd)
             if self.template:
                 template.wake(monitor, self.place, self.template)
-            relay, told = self.relay(request(self.plan, policy, disks, words), port, console)
+            relay, told = self.relay(request(self.plan, policy, disks.words, words), port, console)
             if self.receiver:
                 os.close(self.receiver.writer)
             status = self.wait(relay, told, asked)
@@ -400,6 +364,5 @@ class Guest:
                 end(pidfd, False)
             if kept:
                 os.close(kept)
-            shutil.rmtree(self.work, ignore_errors=True)
         qemu.wait()
         return status if status >= 0 else 128 - status

@@ -8,9 +8,11 @@ qemu/       the root tree of QEMU's own jail: QEMU, its libraries, its firmware
 info.json   versions, and the digest of each file above
 template.json, ram, state   see template.py
 
-The same inputs make the same bytes. All is made beside, and put in place when it is whole.
+The same inputs make the same bytes. All is made beside, in a folder that is closed to others, and
+put in place when it is whole.
 """
 import contextlib
+import fcntl
 import glob
 import hashlib
 import json
@@ -29,10 +31,11 @@ PLUGINS = "/usr/lib/x86_64-linux-gnu/qemu"
 META = "linux-image-cloud-amd64"
 MODULES = ("virtio_mmio", "virtio_blk", "virtio_console", "virtio_net", "erofs", "overlay")
 TOOLS = {QEMU: "qemu-system-x86", "/usr/bin/mkfs.erofs": "erofs-utils", "/usr/bin/apt-get": "apt",
-         "/usr/bin/dpkg-deb": "dpkg"}
+         "/usr/bin/dpkg-deb": "dpkg", "/usr/bin/setpriv": "util-linux"}
 FOLDERS = ("dev", "proc", "sys", "tmp", "run", "mnt", "etc", "modules", "given", "stepjail", "stepjail/rootfs")
 PROGRAMS = ("stepjail", "stepjail-init")
 HOST_FOLDER = "/var/lib/stepjail/vm"
+BUILDING = "guest.new."
 UUID = "00000000-0000-0000-0000-000000000000"
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 
@@ -53,9 +56,9 @@ def missing():
 
 
 def run(*words, **options):
-    """stdout; what fails is told by its last line."""
-    done = subprocess.run(words, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False, **options)
+    """stdout; what fails is told by its last line. It is killed with this process, however that ends."""
+    done = subprocess.run(["/usr/bin/setpriv", "--pdeathsig=KILL", *words], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False, **options)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise Failed(f"{os.path.basename(words[0])} failed: {said[-1] if said else f'status {done.returncode}'}")
@@ -63,9 +66,9 @@ def run(*words, **options):
 
 
 def make_erofs(source, to, owner_root=False):
-    """An image of a folder; owners are kept, or all root's."""
-    run("/usr/bin/mkfs.erofs", "--quiet", "-T0", f"-U{UUID}", *(["--all-root"] if owner_root else []), to, source)
-    os.chmod(to, 0o644)
+    """An image of a folder, into an open file, from its start; owners are kept, or all root's."""
+    run("/usr/bin/mkfs.erofs", "--quiet", "-T0", f"-U{UUID}", *(["--all-root"] if owner_root else []),
+        f"/dev/fd/{to.fileno()}", source, pass_fds=[to.fileno()])
 
 
 def digest(path):
@@ -197,11 +200,19 @@ def build(home, memory, make_template, say):
     trees = sorted(path[:-len(".sha256")] for path in glob.glob(f"{home}/rootfs/*.sha256"))
     if not trees:
         raise Failed(f"there is no root tree in {home}/rootfs: run make rootfs")
+    os.umask(0o022)
     place = folders(home)[0]
-    os.makedirs(os.path.dirname(place), mode=0o755, exist_ok=True)
-    new = tempfile.mkdtemp(prefix="guest.", dir=os.path.dirname(place))
+    around = os.path.dirname(place)
+    os.makedirs(around, exist_ok=True)
+    alone = os.open(around, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(alone, fcntl.LOCK_EX)
+    for left in glob.glob(f"{around}/{BUILDING}*"):  # by builds that were killed, as this is the only one
+        shutil.rmtree(left)
+    closed = tempfile.mkdtemp(prefix=BUILDING, dir=around)
     try:
-        with tempfile.TemporaryDirectory(dir=new) as work:
+        new = f"{closed}/guest"
+        os.mkdir(new)
+        with tempfile.TemporaryDirectory(dir=closed) as work:
             tree, version, package = fetch_kernel(work, place)
             shutil.copyfile(package, f"{new}/kernel.deb")
             with open(f"{new}/kernel", "wb") as file:
@@ -210,22 +221,21 @@ def build(home, memory, make_template, say):
                 file.write(make_initrd(home, trees, take_modules(tree, version)))
         say(f"kernel {version}")
         for path in trees:
-            make_erofs(path, f"{new}/{os.path.basename(path)}.erofs", owner_root=True)
+            with open(f"{new}/{os.path.basename(path)}.erofs", "wb") as file:
+                make_erofs(path, file, owner_root=True)
             say(f"tree {os.path.basename(path)}")
         make_qemu(home, f"{new}/qemu")
         info = {"kernel": version, "qemu": qemu_version(), "source": source_key(home), "marks": marks(source_files(home)),
                 "sha256": {os.path.basename(path): digest(path) for path in sorted(glob.glob(f"{new}/*"))
                            if os.path.isfile(path)}}
         write_json(f"{new}/info.json", info)
-        os.chmod(new, 0o711)  # what is in it is nobody's to list yet: see make_template()
         write_json(f"{new}/template.json", make_template(home, new, memory))
-        os.chmod(new, 0o755)
         say("template")
         shutil.rmtree(place, ignore_errors=True)
         os.rename(new, place)
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
+    finally:
+        shutil.rmtree(closed, ignore_errors=True)
+        os.close(alone)
     say(f"image {place}")
 
 

@@ -143,7 +143,7 @@ def make(place, memory, start, warm):
         with open(f"{place}/{name}", "wb") as file:
             if name == "ram":
                 file.truncate(memory)
-    os.chmod(f"{place}/ram", 0o666)  # QEMU has an id of its own
+    os.chmod(f"{place}/ram", 0o666)  # QEMU has an id of its own, and nobody else gets into the folder
     process, port, console, monitor = start()
     why = None
     try:
