@@ -77,6 +77,60 @@ class Server(http.server.ThreadingHTTPServer):
         self.server_close()
 
 
+class Origin:
+    """Keeps each byte that comes, a connection each in came, and answers a head with itself, as TRACE
+    does, or with what the test says. It reads on until nothing more can come."""
+
+    def __init__(self, address=("127.0.0.1", 0), context=None, answer=None):
+        self.came, self.changed, self.answer, self.context = [], threading.Condition(), answer, context
+        self.socket = socket.create_server(address, backlog=128)
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):  # it has been ended
+            while True:
+                one, _ = self.socket.accept()
+                threading.Thread(target=self.serve, args=(one,), daemon=True).start()
+
+    def serve(self, one):
+        with contextlib.suppress(OSError), one:
+            if self.context:
+                one = self.context.wrap_socket(one, server_side=True)
+            with self.changed:
+                at = len(self.came)
+                self.came.append(b"")
+            head = b""
+            while b"\r\n\r\n" not in head and (piece := one.recv(65536)):
+                head += piece
+                self.keep(at, piece)
+                if self.answer and (answer := self.answer(head)):
+                    one.sendall(answer)
+            if not self.answer:
+                one.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + head)
+            if self.context:
+                one.unwrap()
+            else:
+                one.shutdown(socket.SHUT_WR)
+            while piece := one.recv(65536):
+                self.keep(at, piece)
+
+    def keep(self, at, piece):
+        with self.changed:
+            self.came[at] += piece
+            self.changed.notify_all()
+
+    def wait(self, check):
+        """What came, once it is so."""
+        with self.changed:
+            self.changed.wait_for(lambda: check(self.came), 30)
+            return list(self.came)
+
+    def end(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+
 class Naive(socketserver.StreamRequestHandler):
     """Connects to whatever the first line or the last Host names, and passes all bytes on."""
 

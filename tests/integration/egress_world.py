@@ -16,7 +16,7 @@ import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from egress_scene import Server  # noqa: E402
+from egress_scene import Origin, Server  # noqa: E402
 
 PUBLIC, OTHER, SIX = "93.184.216.34", "93.184.216.35", "2606:2800:220:1::34"
 INSIDE = "10.0.0.5"
@@ -90,6 +90,10 @@ class World:
     @staticmethod
     def server(address, port, context=None):
         return Server((address, port), context)
+
+    @staticmethod
+    def origin(address, port, context=None, answer=None):
+        return Origin((address, port), context, answer)
 
     def run(self, code, *options):
         """A run in a jail; its output, stderr, status, and rows of the report."""

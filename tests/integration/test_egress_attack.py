@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from egress_scene import RAW, Server, dump, naive_proxy, rows_of, send_raw  # noqa: E402
+from egress_scene import RAW, Origin, Server, dump, naive_proxy, rows_of, send_raw  # noqa: E402
 from test_egress import GET  # noqa: E402
 from test_run import Host, each_user  # noqa: E402
 
@@ -75,6 +75,64 @@ ATTACKS = {
     "long head": ALLOWED + "X-evil: " + "e" * 40000 + "\r\n\r\n",
 }
 MANY = 10000
+# What a program sends behind the request line, and what of it arrives at a server that is allowed: the
+# fields behind Host, and the body. Or the status of a refusal: then nothing arrives. {} is INSIDE's length.
+ANEW = {
+    "nothing": ("\r\n", "", ""),
+    "a field": ("X-A:\t b c \t\r\n\r\n", "X-A: b c", ""),
+    "Host": ("hOsT: 127.0.0.1:1\r\nX-A: 1\r\n\r\n", "X-A: 1", ""),
+    "length": ("content-LENGTH: 0005\r\nX-A: 1\r\n\r\nabcde" + INSIDE, "X-A: 1\r\nContent-Length: 5", "abcde"),
+    "no body": ("Content-Length: 0\r\n\r\n" + INSIDE, "Content-Length: 0", ""),
+    "for this hop": ("Connection: Keep-Alive, TE,,Upgrade , http2-settings\r\nKeep-Alive: 5\r\nTE: trailers\r\n"
+                     "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\nProxy-Connection: x\r\nTrailer: X\r\n\r\n", "", ""),
+    # a gateway such as CGI makes one name of these
+    "length that folds": ("Content_Length: {}\r\n\r\n" + INSIDE, "", ""),
+    "length that folds beside one": ("Content.Length: 9\r\nContent-Length: 1\r\n\r\nab", "Content-Length: 1", "a"),
+    "coding that folds": ("transfer_encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", "Content-Length: 5", "0\r\n\r\n"),
+    "others that fold": ("Proxy_Authorization: x\r\nKeep!Alive: x\r\n\r\n", "", ""),
+    **{f"Connection names {name}": (f"Content-Length: {{}}\r\nConnection: {name}\r\n\r\n" + INSIDE, "400") for name in (
+        "Content-Length", "close, content-length", "content_length", "Content-Length;x", "close\tContent-Length",
+        "close\r\nConnection: Content-Length", "Host", "Transfer-Encoding", "X-A", "Connection", "Trailer", "Cookie",
+        "Authorization", "Stepjail-End", "clo se")},
+    "two lengths": ("Content-Length: {}\r\nContent-Length: {}\r\n\r\n" + INSIDE, "400"),
+    "lengths in a list": ("Content-Length: {}, {}\r\n\r\n" + INSIDE, "400"),
+    "length, blank before the colon": ("Content-Length : {}\r\n\r\n" + INSIDE, "400"),
+    "length, tab before the colon": ("Content-Length\t: {}\r\n\r\n" + INSIDE, "400"),
+    "length, NUL behind it": ("Content-Length\0: {}\r\n\r\n" + INSIDE, "400"),
+    "length, hexadecimal": ("Content-Length: 0x{}\r\n\r\n" + INSIDE, "400"),
+    "length, Latin-1 blank": ("Content-Length: {}\xa0\r\n\r\n" + INSIDE, "400"),
+    "length, negative": ("Content-Length: -{}\r\n\r\n" + INSIDE, "400"),
+    "length, huge": ("Content-Length: 184467440737095516{}\r\n\r\n" + INSIDE, "400"),
+    "length in a folded line": ("X-A: 1\r\n Content-Length: {}\r\n\r\n" + INSIDE, "400"),
+    "length in a folded first line": (" Content-Length: {}\r\n\r\n" + INSIDE, "400"),
+    "length behind a lone LF": ("X-A: 1\nContent-Length: {}\r\n\r\n" + INSIDE, "400"),
+    "length behind a lone CR": ("X-A: 1\rContent-Length: {}\r\n\r\n" + INSIDE, "400"),
+    "length behind CR CR LF": ("X-A: 1\r\r\nContent-Length: {}\r\n\r\n" + INSIDE, "400"),
+    **{f"length behind {ord(byte):#x}": (f"X-A: 1{byte}Content-Length: {{}}\r\n\r\n" + INSIDE, "400")
+       for byte in "\v\f\x1c\x1d\x1e\x85\xa8"},  # what str.splitlines() takes for the end of a line
+    **{f"coding {coding!r}": (f"Transfer-Encoding:{coding}\r\n\r\n0\r\n\r\n" + INSIDE, "411") for coding in (
+        " chunked", "chunked", " identity", " xchunked", " chunked, identity", "\tCHUNKED", " chunked\r\nTransfer-Encoding: x", "")},
+    "coding and a length": ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n5c\r\n" + INSIDE, "411"),
+    "length and coding": ("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n5c\r\n" + INSIDE, "411"),
+    "chunk with extension and trailer": ("Transfer-Encoding: chunked\r\nTrailer: Host\r\n\r\n"
+                                         "1;a=\"\r\n0\r\nHost: evil\r\n\r\n" + INSIDE, "411"),
+    "coding, blank before the colon": ("Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + INSIDE, "400"),
+    "coding in a folded line": ("Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n" + INSIDE, "411"),
+    "another Host": ("Host: evil.example\r\n\r\n", "400"),
+    "Host with a user": ("Host: 127.0.0.1@evil.example\r\n\r\n", "400"),
+    "Host in a list": ("Host: 127.0.0.1, evil.example\r\n\r\n", "400"),
+    "empty Host": ("Host:\r\n\r\n", "400"),
+}
+# the same, of whole request lines, which no field follows
+LINES = {"TRACE http://127.0.0.1:{a}/ HTTP/1.1": "405", "TRACK http://127.0.0.1:{a}/ HTTP/1.1": "405",
+         "Trace http://127.0.0.1:{a}/ HTTP/1.1": "400", "trace http://127.0.0.1:{a}/ HTTP/1.1": "400",
+         "GET /evil HTTP/1.1": "400", "GET //127.0.0.1:{a}/ HTTP/1.1": "400",
+         "GET https://127.0.0.1:{a}/ HTTP/1.1": "400", "GET http://127.0.0.1:{a}/ HTTP/1.1 HTTP/1.1": "400",
+         "GET http://127.0.0.1:{a}/ HTTP/1.2": "400", "GET http://127.0.0.1:{a}/ HTTP/2.0": "400",
+         "GET http://127.0.0.1:{a}/": "400", "GET http://127.0.0.1:{a}/ http/1.1": "400",
+         "GET\thttp://127.0.0.1:{a}/ HTTP/1.1": "400", "GET http://127.0.0.1:{a}/\tHTTP/1.1": "400",
+         "GET http://127.0.0.1:{a}\\@evil.example/ HTTP/1.1": "400", "PRI * HTTP/2.0": "400",
+         "GET http://127.0.0.1:{a}/a b HTTP/1.1": "400", "GET http://127.0.0.1:{a}#@evil.example/ HTTP/1.1": "400"}
 
 
 class Attacks(Host):
@@ -110,8 +168,8 @@ class Attacks(Host):
             came[name] = answer
         self.assertEqual(set(came), set(rows))
         # refused with a status and words, but for what is dropped from a request that is good
-        dropped = {"empty line first", "next request", "next request behind a body", "for this hop alone",
-                   "for the proxy", "upgrade"}
+        dropped = {"empty line first", "next request", "next request behind a body", "for the proxy",
+                   "upgrade"}
         for name, answer in came.items():
             if name == "tunnel without TLS":
                 self.assertEqual(answer.splitlines()[0], "HTTP/1.1 200 Connection established")
@@ -122,6 +180,30 @@ class Attacks(Host):
         self.assertEqual(self.inside.asked, [])
         self.assertNotIn("evil", json.dumps(self.allowed.asked).lower())
         self.assertEqual(len(self.allowed.asked), len(dropped))
+
+    def test_what_arrives(self):
+        """Of what a request has, its parts alone, made anew: one request, with one length and one Host."""
+        origin = Origin()
+        self.addCleanup(origin.end)
+        line = f"http://127.0.0.1:{origin.port}/a?b HTTP/1.1\r\n"
+        rows = {name: "POST " + line + text.replace("{}", str(len(INSIDE))) for name, (text, *_) in ANEW.items()}
+        rows |= {name: name.replace("{a}", str(origin.port)) + "\r\n\r\n" for name in LINES}
+        done = self.python(RAW, f"--allow-host=127.0.0.1:{origin.port}", f"--bind={self.file('rows', dump(rows))}:/rows")
+        came = dict(json.loads(done.stdout))
+        self.assertEqual(set(came), set(rows))
+        expected = []
+        for name, (_, *wanted) in ANEW.items() | {(name, ("", status)) for name, status in LINES.items()}:
+            with self.subTest(name=name):
+                status = wanted[0] if len(wanted) == 1 else "200"
+                self.assertEqual(came[name][9:12], status, came[name])
+                if status == "200":
+                    fields, body = wanted
+                    fields += "\r\n" * bool(fields)
+                    arrived = f"POST /a?b HTTP/1.1\r\nHost: 127.0.0.1:{origin.port}\r\n{fields}Connection: close\r\n\r\n"
+                    self.assertEqual(came[name].partition("\r\n\r\n")[2].partition("\r\n\r\n")[0] + "\r\n\r\n", arrived)
+                    expected.append(arrived + body)
+        arrived = origin.wait(lambda came: sorted(came) == sorted(one.encode() for one in expected))
+        self.assertEqual(sorted(one.decode() for one in arrived), sorted(expected))
 
     def test_many_connections(self):
         """Each is counted, and a good request is served behind them."""

@@ -145,6 +145,37 @@ tell(a, b, [c[0], len(c[1])], get('http://other.example/', headers={'authorizati
         self.assertEqual([v for k, v in told["plain"][0]["headers"] if k == "Authorization"], ["mine"])
         self.assertEqual(told["rows"], [["api.example", 443, None, 3, 0], ["other.example", 80, None, 1, 0]])
 
+    def test_secret_comes_once(self):
+        """What a gateway takes for the secret's field is dropped, and no method may send it back."""
+        told = self.world("""
+            origin = world.origin(PUBLIC, 443, world.certificate("api.example"))
+            world.dns.names = {"api.example": [[PUBLIC]]}
+            key = world.file("key", "s3cr3t")
+            line = " http://api.example/ HTTP/1.1\\r\\n"
+            names = ["x-api-key", "X_API_KEY", "X.Api_Key", "x!api~key", "XApiKey", "X-Api-Key2", "X-Api", "Y-Api-Key"]
+            rows = {"GET": "GET" + line + "".join(name + ": mine\\r\\n" for name in names) + "\\r\\n",
+                    **{way: way + line + "\\r\\n" for way in ("TRACE", "TRACK")},
+                    "Connection": "GET" + line + "Connection: X-Api-Key\\r\\n\\r\\n"}
+            path = world.file("rows.json", json.dumps([(k, v, 20) for k, v in rows.items()]))
+            secret = "--secret-header=api.example:%s=" + key
+            told = world.run(RAW, "--allow-host=api.example:443", secret % "X-Api-Key", f"--bind={path}:/rows")
+            told["came"] = [one.decode() for one in origin.wait(lambda came: len(came) == 1)]
+            import subprocess
+            told["owned"] = [subprocess.run([world.stepjail, "run", "--allow-missing=cgroup", secret % name,
+                                             "--allow-host=api.example:443", "--", "true"], text=True, check=False,
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE).stderr
+                             for name in ("Host", "content_length", "Transfer-Encoding", "connection", "TE")]
+            world.told = told""")
+        got = dict(json.loads(told["out"]))
+        self.assertEqual({name: answer[9:12] for name, answer in got.items()},
+                         {"GET": "200", "TRACE": "405", "TRACK": "405", "Connection": "400"})
+        head = "GET / HTTP/1.1\r\nHost: api.example\r\nX-Api-Key: s3cr3t\r\n" + "".join(
+            name + ": mine\r\n" for name in ("XApiKey", "X-Api-Key2", "X-Api", "Y-Api-Key")) + "Connection: close\r\n\r\n"
+        self.assertEqual(told["came"], [head])
+        self.assertNotIn("s3cr3t", got["TRACE"] + got["TRACK"] + got["Connection"])
+        for line in told["owned"]:
+            self.assertRegex(line.splitlines()[-1], "--secret-header: [A-Za-z_-]+ is made by the proxy itself")
+
     def test_certificates(self):
         """Of another name, of nobody's authority, or no TLS at all: nothing is sent."""
         told = self.world("""

@@ -113,9 +113,9 @@ START_TEST(a_head_is_read)
 {
 	static const char text[] = "POST HTTP://A.example?x=1 HTTP/1.0\r\n"
 				   "host:a.EXAMPLE\r\nX-A:\t b c \t\r\nX-B:\r\n"
-				   "Connection: close, X-B ,,x-c\r\nX-C: 1\r\n"
+				   "Connection: close, te ,,\tUPGRADE\r\nX_C: 1\r\n"
 				   "Content-Length: 007\r\nTE: trailers\r\n\r\nbody";
-	static const char *const kept[] = { "X-A", "Content-Length" };
+	static const char *const kept[] = { "X-A", "X-B", "X_C" };
 	size_t end = strlen(text) - 4, sent = 0;
 
 	for (size_t i = 0; i < end; i++)
@@ -134,6 +134,11 @@ START_TEST(a_head_is_read)
 			ck_assert_str_eq(head.field[i].name, kept[sent++]);
 		}
 	ck_assert_uint_eq(sent, COUNT(kept));
+	ck_assert(head_owns("content_length") && head_owns("Te") && head_owns("HOST"));
+	ck_assert(!head_owns("Content-Lengt") && !head_owns("Content-Length-") &&
+		  !head_owns("ContentLength") && !head_owns("X"));
+	head_drop(&head, "x-C");
+	ck_assert(head.field[4].dropped && !head.field[2].dropped);
 	ck_assert_str_eq(head.field[1].value, "b c");
 	ck_assert_str_eq(head.field[2].value, "");
 	ck_assert_int_eq(parse("GET http://a.b:81 HTTP/1.1\r\n\r\n", 30), 1);
@@ -176,6 +181,11 @@ START_TEST(what_is_odd_is_refused)
 		{ "GET http://a.b/ HTTP/1.1\r\nHost: c.d\r\n\r\n", 0, 400 },
 		{ "GET http://a.b/ HTTP/1.1\r\nHost: \r\n\r\n", 0, 400 },
 		{ "GET http://a.b/ HTTP/1.1\r\nHost: a.b\r\nHost: c\r\n\r\n", 0, 400 },
+		{ "GET http://a.b/ HTTP/1.1\r\nA: \x80\r\n\r\n", 0, 400 },
+		{ "GET http://a.b/ HTTP/1.1\r\nConnection: A\r\n\r\n", 0, 400 },
+		{ "GET http://a.b/ HTTP/1.1\r\nConnection: close, Host\r\n\r\n", 0, 400 },
+		{ "TRACE http://a.b/ HTTP/1.1\r\n\r\n", 0, 405 },
+		{ "TRACK http://a.b/ HTTP/1.1\r\n\r\n", 0, 405 },
 		{ "PUT http://a.b/ HTTP/1.1\r\nContent-Length: x\r\n\r\n", 0, 400 },
 		{ "PUT http://a.b/ HTTP/1.1\r\nContent-Length: \r\n\r\n", 0, 400 },
 		{ "PUT http://a.b/ HTTP/1.1\r\nContent-Length: 1 2\r\n\r\n", 0, 400 },

@@ -2,10 +2,11 @@
 /*
  * head.c - the head of a request: see head.h
  *
- * What two parsers could read in two ways is refused: a lone CR or LF, a NUL, blanks
- * before a colon, folded lines, two lengths, a chunked body, a Host that is not the
- * target's.
+ * What two parsers could read in two ways is refused: a lone CR or LF, bytes that are not
+ * ASCII, blanks before a colon, folded lines, two lengths, a chunked body, a Host that is
+ * not the target's, a Connection that takes away what others rely on.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,11 @@
 
 #define LENGTH_DIGITS 15
 
-/* not sent on: it is for this hop alone, or made anew */
-static const char own[] = "Host, Connection, Keep-Alive, Proxy-Authorization, "
-			  "Proxy-Connection, Transfer-Encoding, TE, Trailer, "
-			  "Upgrade, " END_FIELD;
+/* what Connection may name. None of it is sent on */
+#define HOP "close, Keep-Alive, Proxy-Connection, TE, Upgrade, HTTP2-Settings"
+/* nor is this, which is for the proxy alone, or made anew */
+static const char own[] = HOP
+	", Host, Connection, Content-Length, Proxy-Authorization, Transfer-Encoding, Trailer, " END_FIELD;
 
 static int invalid(struct connection *c, const char *text)
 {
@@ -26,7 +28,8 @@ static int invalid(struct connection *c, const char *text)
 /* Where the head ends: behind an empty line. Return: 1, 0 (not there yet), or -1 */
 static int find_end(struct connection *c, struct head *h)
 {
-	for (size_t i = 0; i < h->have; i++) {
+	for (; h->seen < h->have; h->seen++) {
+		size_t i = h->seen;
 		unsigned char at = (unsigned char)h->bytes[i];
 		bool cr = i > 0 && h->bytes[i - 1] == '\r';
 
@@ -37,8 +40,9 @@ static int find_end(struct connection *c, struct head *h)
 			h->length = i + 1;
 			return 1;
 		}
-		if ((at < ' ' && at != '\r' && at != '\n' && at != '\t') || at == 0x7f)
-			return invalid(c, "the head has a control byte");
+		if ((at < ' ' && at != '\r' && at != '\n' && at != '\t') || at > '~')
+			return invalid(c,
+				       "the head has a byte that is not printable ASCII");
 	}
 	return h->have < HEAD_MAX
 		       ? 0
@@ -98,9 +102,53 @@ static int read_request(struct connection *c, struct head *h, char *line)
 	if (!*line || strlen(line) > 24 ||
 	    line[strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-")])
 		return invalid(c, "the method is none");
+	if (strcmp(line, "TRACE") == 0 || strcmp(line, "TRACK") == 0)
+		return refuse(c, EGRESS_INVALID, 405,
+			      "%s sends back what it is sent, secrets, too", line);
 	return strcmp(line, "CONNECT") == 0
 		       ? read_place(c, target, strlen(target), 0, &h->to)
 		       : read_url(c, h, target);
+}
+
+/* Is a name in a list with commas between? To a gateway such as CGI all that is neither
+ * letter nor digit is '_', so that it is the same here. */
+static bool is_in(const char *list, const char *name, size_t length)
+{
+	while (*(list += strspn(list, ", "))) {
+		size_t i = 0, size = strcspn(list, ", ");
+
+		while (i < size && i < length &&
+		       (isalnum(list[i]) ? tolower(list[i]) == tolower(name[i])
+					 : !isalnum(name[i])))
+			i++;
+		if (i == size && i == length)
+			return true;
+		list += size;
+	}
+	return false;
+}
+
+bool head_owns(const char *name)
+{
+	return is_in(own, name, strlen(name));
+}
+
+void head_drop(struct head *h, const char *name)
+{
+	for (size_t i = 0; i < h->fields; i++)
+		if (is_in(name, h->field[i].name, strlen(h->field[i].name)))
+			h->field[i].dropped = true;
+}
+
+/* A length, a Host or a secret that it named would be dropped by whoever obeys. */
+static int check_connection(struct connection *c, const char *names)
+{
+	for (size_t n; *(names += strspn(names, ", \t")); names += n) {
+		n = strcspn(names, ", \t");
+		if (!is_in(HOP, names, n))
+			return invalid(c, "Connection names what is none of " HOP);
+	}
+	return 0;
 }
 
 static int take_field(struct connection *c, struct head *h, struct field *f)
@@ -118,6 +166,8 @@ static int take_field(struct connection *c, struct head *h, struct field *f)
 		h->has_length = true;
 		h->body_bytes = strtoull(f->value, NULL, 10);
 	}
+	if (strcasecmp(f->name, "Connection") == 0)
+		return check_connection(c, f->value);
 	if (strcasecmp(f->name, "Host") != 0)
 		return 0;
 	if (read_place(c, f->value, strlen(f->value), 80, &host) < 0)
@@ -139,21 +189,8 @@ static int read_field(struct connection *c, struct head *h, char *line)
 	value += strspn(value, " \t");
 	for (end = value + strlen(value); end > value && strchr(" \t", end[-1]);)
 		*--end = '\0';
-	h->field[h->fields] = (struct field){ line, value, false };
+	h->field[h->fields] = (struct field){ line, value, head_owns(line) };
 	return take_field(c, h, &h->field[h->fields++]);
-}
-
-void head_drop(struct head *h, const char *names)
-{
-	while (*(names += strspn(names, ", \t"))) {
-		size_t length = strcspn(names, ", \t");
-
-		for (size_t i = 0; i < h->fields; i++)
-			if (strlen(h->field[i].name) == length &&
-			    strncasecmp(h->field[i].name, names, length) == 0)
-				h->field[i].dropped = true;
-		names += length;
-	}
 }
 
 int head_parse(struct connection *c, struct head *h)
@@ -166,10 +203,5 @@ int head_parse(struct connection *c, struct head *h)
 	r = read_request(c, h, next_line(&at));
 	while (r == 0 && at < h->bytes + h->length - 2)
 		r = read_field(c, h, next_line(&at));
-	head_drop(h, own);
-	/* Connection also names fields that are for this hop alone */
-	for (size_t i = 0; i < h->fields; i++)
-		if (strcasecmp(h->field[i].name, "Connection") == 0)
-			head_drop(h, h->field[i].value);
 	return r < 0 ? -1 : 1;
 }

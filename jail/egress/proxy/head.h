@@ -11,12 +11,13 @@
 
 struct field {
 	const char *name, *value;
-	bool dropped; /* it is for the proxy alone, or made anew */
+	bool dropped; /* it is not sent on */
 };
 
 struct head {
 	char bytes[HEAD_MAX + 1]; /* the strings lie here */
 	size_t have, length;      /* what was read; of the head. The rest is body */
+	size_t seen;              /* of what was read, by head_parse() */
 	const char *method;       /* "CONNECT", "GET" */
 	const char *version;      /* "HTTP/1.1" or "HTTP/1.0" */
 	const char *target;       /* path and query, with a '/' first; NULL of CONNECT */
@@ -35,5 +36,8 @@ struct head {
  */
 int head_parse(struct connection *c, struct head *h);
 
-/** head_drop() - Do not send on the fields that a list names, with commas between */
-void head_drop(struct head *h, const char *names);
+/** head_owns() - Is a field of this name for the proxy alone, or made anew by it? */
+bool head_owns(const char *name);
+
+/** head_drop() - Do not send on fields of a name, or of one that a gateway takes for it */
+void head_drop(struct head *h, const char *name);

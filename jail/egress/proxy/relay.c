@@ -2,6 +2,7 @@
 /*
  * relay.c - bytes between a jail and a host: see proxy.h
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -118,6 +119,8 @@ void relay_request(struct connection *c, struct head *h)
 	for (size_t i = 0; i < h->fields; i++)
 		if (!h->field[i].dropped)
 			put(&up, "\r\n%s: %s", h->field[i].name, h->field[i].value);
+	if (h->has_length)
+		put(&up, "\r\nContent-Length: %" PRIu64, h->body_bytes);
 	put(&up, "\r\nConnection: close\r\n\r\n");
 	rest = rest < h->body_bytes ? rest : (size_t)h->body_bytes;
 	memcpy(up.bytes + up.have, h->bytes + h->length, rest);
