@@ -8,6 +8,8 @@
  */
 #include <arpa/inet.h>
 
+#include <openssl/ssl.h>
+
 #include "jail/egress/proxy/head.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -53,10 +55,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (size < 1 || size > HEAD_MAX)
 		return 0;
 	if (bytes[0] == 22) {
-		r = tls_name(bytes, size, name);
+		size_t half = bytes[size - 1] % (size + 1);
+
+		/* in two parts: the rest is for one that wants more */
+		r = tls_name(&c, bytes, half, name);
+		if (r == 0)
+			r = tls_name(&c, bytes + half, size - half, name);
 		HOLDS(r >= -1 && r <= 1);
 		if (r > 0)
 			HOLDS(strnlen(name, sizeof(name)) < sizeof(name));
+		SSL_free(c.hello);
 		return 0;
 	}
 	memset(&head, 0, sizeof(head));

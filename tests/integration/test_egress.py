@@ -18,7 +18,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import record_schema  # noqa: E402
-from egress_scene import BYPASS, Server, rows_of  # noqa: E402
+from egress_scene import BYPASS, Origin, Server, rows_of  # noqa: E402
 from test_run import PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noqa: E402
 
 UNLISTED = "no --allow-host names it"
@@ -52,6 +52,53 @@ class Asking(Host):
         self.assertEqual(record_schema.wrong(done.report, record_schema.REPORT), [])
         done.told = json.loads(done.stdout) if done.stdout else None
         return done
+
+
+class OverMany(Asking):
+    """The limit on bytes, over as many connections as there may be."""
+    more = ()
+
+    def over_many(self, limit, sent, answer=None):
+        """What came to the host, and how much of its answers to the jail."""
+        origin = Origin(answer=answer)
+        self.addCleanup(origin.end)
+        place = f"127.0.0.1:{origin.port}"
+        done = self.python(f"""
+import socket, threading
+all, came = threading.Barrier(32), []
+def one():
+    with socket.create_connection(("127.0.0.1", 3128)) as s:
+        all.wait()
+        try:
+            s.sendall(b"POST http://{place}/ HTTP/1.1\\r\\nContent-Length: {sent}\\r\\n\\r\\n" + b"x" * {sent})
+            while piece := s.recv(65536):
+                came.append(piece.count(b"z"))
+        except OSError:
+            pass
+threads = [threading.Thread(target=one) for _ in range(32)]
+[t.start() for t in threads], [t.join() for t in threads]
+print(sum(came))""", f"--allow-host={place}", f"--egress-limit={limit}", *self.more)
+        for report in [done.report, *([done.report["vm"]["jail"]] if self.more else [])]:
+            row, = report["egress"]["hosts"]
+            self.assertLessEqual(row["sent"] + row["received"], limit)
+            self.assertEqual(row["why"], "--egress-limit has no bytes left")
+        return origin.came, int(done.stdout)
+
+    def test_sent(self):
+        came, _ = self.over_many(1024, 32768)
+        self.assertLessEqual(sum(len(one) for one in came), 1024)
+
+    def test_received(self):
+        """Of hosts that answer all at once."""
+        asked = threading.Barrier(32)
+
+        def answer(_):
+            asked.wait(60)
+            return b"HTTP/1.1 200 OK\r\n\r\n" + b"z" * 32768
+        came, received = self.over_many(100000, 0, answer)
+        self.assertEqual(len(came), 32)
+        self.assertLessEqual(received, 100000)
+        self.assertGreater(received, 0)
 
 
 class Requests(Asking):
@@ -303,7 +350,7 @@ class Options(Host):
         self.assertEqual((done.stdout, done.report["egress"]), (b"False\n", None))
 
 
-globals().update(each_user(Requests, Options))
+globals().update(each_user(OverMany, Requests, Options))
 
 if __name__ == "__main__":
     unittest.main()

@@ -128,11 +128,6 @@ static bool is_in(const char *list, const char *name, size_t length)
 	return false;
 }
 
-bool head_owns(const char *name)
-{
-	return is_in(own, name, strlen(name));
-}
-
 void head_drop(struct head *h, const char *name)
 {
 	for (size_t i = 0; i < h->fields; i++)
@@ -189,7 +184,7 @@ static int read_field(struct connection *c, struct head *h, char *line)
 	value += strspn(value, " \t");
 	for (end = value + strlen(value); end > value && strchr(" \t", end[-1]);)
 		*--end = '\0';
-	h->field[h->fields] = (struct field){ line, value, head_owns(line) };
+	h->field[h->fields] = (struct field){ line, value, is_in(own, line, name) };
 	return take_field(c, h, &h->field[h->fields++]);
 }
 

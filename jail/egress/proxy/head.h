@@ -36,8 +36,5 @@ struct head {
  */
 int head_parse(struct connection *c, struct head *h);
 
-/** head_owns() - Is a field of this name for the proxy alone, or made anew by it? */
-bool head_owns(const char *name);
-
 /** head_drop() - Do not send on fields of a name, or of one that a gateway takes for it */
 void head_drop(struct head *h, const char *name);

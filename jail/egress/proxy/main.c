@@ -16,7 +16,7 @@
 
 #include "init/io.h"
 #include "jail/base/clock.h"
-#include "jail/egress/proxy/head.h"
+#include "jail/egress/proxy/proxy.h"
 
 #define RULES_MAX 64
 #define END_MS 1000
@@ -58,12 +58,7 @@ static int read_secret(const struct proxy *p, const char *spec, struct secret *s
 	if (place_read(spec, (size_t)(colon - spec), 443, false, &to, e) < 0)
 		return err_within(e, "--secret-header: ");
 	memcpy(s->host, to.host, sizeof(s->host));
-	if (head_owns(s->name))
-		return err_say(
-			e, EINVAL,
-			"--secret-header: %s is made by the proxy itself, and no secret's",
-			s->name);
-	return is_listed(p, &to)
+	return find_rule(p, &to)
 		       ? 0
 		       : err_say(e, EINVAL,
 				 "--secret-header: %s:443 is not allowed: --allow-host %s:443",

@@ -61,6 +61,7 @@ struct connection {
 	bool told;
 	int client, server; /* server: -1 before it is connected */
 	void *tls;          /* libcurl's handle for the server, or NULL */
+	void *hello;        /* OpenSSL's of tls_name() */
 	uint64_t until_ms;  /* CLOCK_MONOTONIC, of all of it */
 	/* what kept it from being served: an HTTP status and its words */
 	int status;
@@ -82,11 +83,12 @@ int refuse(struct connection *c, enum egress_end end, int status, const char *fm
 	__attribute__((format(printf, 4, 5)));
 
 /**
- * spend() - Count bytes of a connection, in one of its row's numbers
+ * spend() - Count bytes that are to be passed on, before they are
  *
- * Return: false: --egress-limit has no more of them, which is noted
+ * Return: false: --egress-limit has not as many, and none may be; this is noted
  */
-bool spend(struct connection *c, uint64_t *of, size_t bytes);
+bool spend(struct connection *c, size_t bytes);
+#define NO_BYTES "--egress-limit has no bytes left"
 
 /**
  * wait_for() - Wait for poll(2)'s events of client or server; 0: that one is passed over
@@ -105,8 +107,8 @@ struct head;
  */
 int reach(struct connection *c, struct head *h);
 
-/** is_listed() - Does a rule name it? */
-bool is_listed(const struct proxy *p, const struct place *to);
+/** find_rule() - The first rule that names it, or NULL: it is not allowed */
+const struct place *find_rule(const struct proxy *p, const struct place *to);
 
 /**
  * address_is_public() - Is this address of the internet, for anybody to be reached?
@@ -122,17 +124,19 @@ ssize_t tls_move(struct connection *c, bool in, void *bytes, size_t length);
 
 /**
  * tls_name() - Find the server's name in the beginning of a TLS connection, RFC 6066 3
+ * @bytes:	Of it, those that come behind what was given before
  * @name:	Gets it in lower case, empty where there is none
  *
  * Return: 1; 0: more bytes are needed; -1: this is no ClientHello
  */
-int tls_name(const unsigned char *bytes, size_t length, char name[PLACE_HOST_MAX]);
+int tls_name(struct connection *c, const unsigned char *bytes, size_t length,
+	     char name[PLACE_HOST_MAX]);
 
 /** relay_tunnel() - CONNECT */
 void relay_tunnel(struct connection *c, const struct head *h);
 
-/** relay_request() - Any other request */
-void relay_request(struct connection *c, struct head *h);
+/** relay_request() - Any other request; -1: refused, and nothing was sent */
+int relay_request(struct connection *c, struct head *h);
 
 /** confine() - Give up everything but the network; 0 (@abi: Landlock's), or -errno */
 int confine(uint32_t *abi, struct err *e);

@@ -17,6 +17,9 @@ struct flow {
 	bool ends;       /* its end is passed on */
 	uint64_t left;   /* bytes that may still be read */
 	size_t at, have; /* what waits to be sent */
+	size_t part;     /* of the head of a record of TLS, bytes that have come */
+	uint16_t size;   /* of the record, as far as they say it */
+	uint16_t record; /* bytes of it that are to come */
 	unsigned char bytes[FLOW_BYTES];
 };
 
@@ -34,21 +37,62 @@ static ssize_t pass(struct connection *c, bool client, bool in, void *bytes,
 		  : send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* Are bytes that have come records of TLS, RFC 8446 5.1? Type, version and length are
+ * seen, before they are sent on; what is in a record is not. */
+static bool is_tls(struct flow *f, const unsigned char *at, size_t length)
+{
+	static const unsigned char least[] = { 20, 3, 0, 0, 0 },
+				   most[] = { 23, 3, 4, 72, 255 };
+
+	for (; length--; at++) {
+		if (f->record) {
+			f->record--;
+			continue;
+		}
+		if (*at < least[f->part] || *at > most[f->part])
+			return false;
+		f->size = (uint16_t)(f->size << 8 | *at);
+		f->part = (f->part + 1) % sizeof(least);
+		f->record = f->part ? 0 : f->size;
+	}
+	return true;
+}
+
+/* What has come counts before it is sent on, and in a tunnel it is TLS; 0, or -1 */
+static int admit(struct connection *c, struct flow *f, size_t length)
+{
+	if (!spend(c, length))
+		return -1;
+	return !f->ends || is_tls(f, f->bytes + f->have - length, length)
+		       ? 0
+		       : refuse(c, EGRESS_OTHER_NAME, 0, "no TLS");
+}
+
+/* Return: whether anything has come; -1: the connection is over */
+static int take(struct connection *c, struct flow *f)
+{
+	size_t room = FLOW_BYTES - f->have;
+	ssize_t n =
+		pass(c, f->up, true, f->bytes + f->have, f->left < room ? f->left : room);
+
+	if (n < 0)
+		return errno == EAGAIN ? 0 : refuse(c, EGRESS_CUT, 0, "cut");
+	f->have += (size_t)n;
+	f->left = n ? f->left - (uint64_t)n : 0;
+	if (n == 0 && f->ends)
+		(void)shutdown(f->up ? c->server : c->client, SHUT_WR);
+	return n == 0 ? 0 : admit(c, f, (size_t)n) < 0 ? -1 : 1;
+}
+
 /* Return: whether anything moved; -1: the connection is over */
 static int move(struct connection *c, struct flow *f)
 {
 	ssize_t n;
 
 	if (f->have == 0 && f->left) {
-		n = pass(c, f->up, true, f->bytes,
-			 f->left < FLOW_BYTES ? f->left : FLOW_BYTES);
-		if (n < 0)
-			return errno == EAGAIN ? 0 : refuse(c, EGRESS_CUT, 0, "cut");
 		f->at = 0;
-		f->have = (size_t)n;
-		f->left = n ? f->left - (uint64_t)n : 0;
-		if (n == 0 && f->ends)
-			(void)shutdown(f->up ? c->server : c->client, SHUT_WR);
+		if (take(c, f) < 0)
+			return -1;
 	}
 	if (f->have == 0)
 		return 0;
@@ -57,7 +101,8 @@ static int move(struct connection *c, struct flow *f)
 		return errno == EAGAIN ? 0 : refuse(c, EGRESS_CUT, 0, "cut");
 	f->at += (size_t)n;
 	f->have -= (size_t)n;
-	return spend(c, f->up ? &c->row->sent : &c->row->received, (size_t)n) ? 1 : -1;
+	*(f->up ? &c->row->sent : &c->row->received) += (uint64_t)n;
+	return 1;
 }
 
 static bool is_over(const struct flow *f)
@@ -100,7 +145,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct flow *f, const char
 	va_end(args);
 }
 
-void relay_request(struct connection *c, struct head *h)
+int relay_request(struct connection *c, struct head *h)
 {
 	const struct secret *s = c->proxy->secret;
 	const char *bracket = strchr(h->to.host, ':') ? "[" : "";
@@ -126,30 +171,31 @@ void relay_request(struct connection *c, struct head *h)
 	memcpy(up.bytes + up.have, h->bytes + h->length, rest);
 	up.have += rest;
 	up.left = h->body_bytes - rest;
+	if (!spend(c, up.have))
+		return refuse(c, EGRESS_LIMIT, 403, NO_BYTES);
 	relay(c);
 	if (h->marked && c->row->end == EGRESS_DONE) {
 		put(&down, END_MARK);
 		relay(c);
 	}
+	return 0;
 }
 
 /* Read the ClientHello, as far as it takes to know the name. */
 static int check_hello(struct connection *c, const struct head *h)
 {
 	char name[PLACE_HOST_MAX];
+	size_t told = 0;
 	int r;
 
-	while ((r = tls_name(up.bytes, up.have, name)) == 0) {
-		ssize_t n = wait_for(c, POLLIN, 0, EGRESS_HEAD_MS);
-
-		if (n > 0)
-			n = recv(c->client, up.bytes + up.have, FLOW_BYTES - up.have,
-				 MSG_DONTWAIT);
-		if (n <= 0)
+	if (admit(c, &up, up.have) < 0)
+		return -1;
+	while ((r = tls_name(c, up.bytes + told, up.have - told, name)) == 0) {
+		told = up.have;
+		if (wait_for(c, POLLIN, 0, EGRESS_HEAD_MS) <= 0 || take(c, &up) <= 0)
 			return c->row->end == EGRESS_OPEN
 				       ? refuse(c, EGRESS_CUT, 0, "cut")
 				       : -1;
-		up.have += (size_t)n;
 	}
 	/* an address has no name, and its client may say none */
 	if (r > 0 && (strcmp(name, h->to.host) == 0 || (h->to.literal && !name[0])))

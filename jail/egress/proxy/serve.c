@@ -36,9 +36,8 @@ void tell(struct connection *c)
 	c->told = true;
 }
 
-bool spend(struct connection *c, uint64_t *of, size_t bytes)
+bool spend(struct connection *c, size_t bytes)
 {
-	*of += bytes;
 	if (atomic_fetch_add(&c->proxy->shared->bytes, bytes) + bytes <=
 	    c->proxy->limit_bytes)
 		return true;
@@ -118,12 +117,12 @@ static int read_head(struct connection *c, struct head *h)
 	return r;
 }
 
-bool is_listed(const struct proxy *p, const struct place *to)
+const struct place *find_rule(const struct proxy *p, const struct place *to)
 {
 	for (size_t i = 0; i < p->rules; i++)
 		if (place_allows(&p->rule[i], to))
-			return true;
-	return false;
+			return &p->rule[i];
+	return NULL;
 }
 
 /* http://HOST/ is for port 443 where the rules name that one, and not 80 */
@@ -132,8 +131,8 @@ static bool upgrade(const struct proxy *p, struct head *h)
 	struct place https = h->to;
 
 	https.port = 443;
-	if (!h->target || !is_listed(p, &https) ||
-	    (h->to.port != 443 && (h->to.port != 80 || is_listed(p, &h->to))))
+	if (!h->target || !find_rule(p, &https) ||
+	    (h->to.port != 443 && (h->to.port != 80 || find_rule(p, &h->to))))
 		return false;
 	h->to = https;
 	return true;
@@ -148,12 +147,12 @@ static int begin(struct connection *c, struct head *h)
 	tls = upgrade(c->proxy, h);
 	memcpy(c->row->host, h->to.host, sizeof(c->row->host));
 	c->row->port = h->to.port;
-	if (!is_listed(c->proxy, &h->to))
+	if (!find_rule(c->proxy, &h->to))
 		return refuse(c, EGRESS_UNLISTED, 403,
 			      "%s:%u is not allowed: no --allow-host names it",
 			      h->to.host, h->to.port);
-	if (atomic_load(&c->proxy->shared->bytes) >= c->proxy->limit_bytes)
-		return refuse(c, EGRESS_LIMIT, 403, "--egress-limit has no bytes left");
+	if (!spend(c, 0))
+		return refuse(c, EGRESS_LIMIT, 403, NO_BYTES);
 	if (reach(c, h) < 0)
 		return -1;
 	return tls ? tls_open(c, &h->to) : 0;
@@ -163,11 +162,9 @@ void serve(struct connection *c)
 {
 	static struct head h;
 
-	if (begin(c, &h) < 0)
+	if (begin(c, &h) < 0 || (h.target && relay_request(c, &h) < 0))
 		answer(c);
-	else if (h.target)
-		relay_request(c, &h);
-	else
+	else if (!h.target)
 		relay_tunnel(c, &h);
 	/* what is broken off is reset, so that nobody takes a part for the whole */
 	if (c->status || c->row->end == EGRESS_DONE)

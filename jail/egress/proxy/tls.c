@@ -93,23 +93,26 @@ static int take_hello(SSL *ssl, int *alert, void *arg)
 	return SSL_CLIENT_HELLO_RETRY;
 }
 
-int tls_name(const unsigned char *bytes, size_t length, char name[PLACE_HOST_MAX])
+int tls_name(struct connection *c, const unsigned char *bytes, size_t length,
+	     char name[PLACE_HOST_MAX])
 {
-	SSL_CTX *context = SSL_CTX_new(TLS_server_method());
-	SSL *ssl = context ? SSL_new(context) : NULL;
-	BIO *in = BIO_new_mem_buf(bytes, (int)length), *out = BIO_new(BIO_s_mem());
+	SSL_CTX *context = c->hello ? NULL : SSL_CTX_new(TLS_server_method());
+	BIO *in = context ? BIO_new(BIO_s_mem()) : NULL;
 	int r = -1;
 
-	if (ssl && in && out) {
-		BIO_set_mem_eof_return(in, -1);
-		SSL_CTX_set_client_hello_cb(context, take_hello, name);
-		SSL_set_bio(ssl, in, out);
-		r = SSL_get_error(ssl, SSL_accept(ssl));
+	if (in && (c->hello = SSL_new(context)))
+		SSL_set_bio(c->hello, in, in);
+	SSL_CTX_free(context); /* the other has it */
+	if (c->hello && BIO_write(SSL_get_rbio(c->hello), bytes, (int)length) >= 0) {
+		SSL_CTX_set_client_hello_cb(SSL_get_SSL_CTX(c->hello), take_hello, name);
+		r = SSL_get_error(c->hello, SSL_accept(c->hello));
 		r = r == SSL_ERROR_WANT_CLIENT_HELLO_CB ? 1
 		    : r == SSL_ERROR_WANT_READ          ? 0
 							: -1;
 	}
-	SSL_free(ssl);
-	SSL_CTX_free(context);
+	if (r) {
+		SSL_free(c->hello);
+		c->hello = NULL;
+	}
 	return r;
 }

@@ -113,9 +113,10 @@ ssize_t tls_move(struct connection *c, bool in, void *bytes, size_t length)
 }
 
 /* its name is the host's to check */
-int tls_name(const unsigned char *bytes, size_t length, char name[PLACE_HOST_MAX])
+int tls_name(struct connection *c, const unsigned char *bytes, size_t length,
+	     char name[PLACE_HOST_MAX])
 {
-	(void)bytes, (void)length;
+	(void)c, (void)bytes, (void)length;
 	memcpy(name, asked.host, sizeof(asked.host));
 	return 1;
 }
