@@ -56,6 +56,23 @@ bool json_mend(char *bytes, size_t length)
 	return nul;
 }
 
+void json_plain(const char *bytes, size_t length, struct text *out)
+{
+	const char *end = bytes + length;
+
+	for (const char *at = bytes; at < end;) {
+		long unit = unit_at(at, end);
+		char c = unit < 0x80 ? (char)unit : '?';
+
+		if (unit < 0) {
+			at += *at == '\\' && at + 1 < end;
+			c = *at;
+		}
+		text_add(out, &c, 1);
+		at += unit < 0 ? 1 : ESCAPE;
+	}
+}
+
 bool json_crowded(const char *bytes, size_t length)
 {
 	bool text = false;

@@ -28,6 +28,10 @@ void json_memory(void);
  */
 bool json_mend(char *bytes, size_t length);
 
+/** json_plain() - Add text of JSON, whole or not, with each escape of an ASCII character
+ * read: to look for a word in */
+void json_plain(const char *bytes, size_t length, struct text *out);
+
 /* each takes ten times the memory of its bytes, and more */
 #define JSON_VALUES_MAX 100000
 

@@ -74,21 +74,28 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 
 size_t key_redact(const struct key *k, char *bytes, size_t length, bool last)
 {
-	char *at = bytes;
+	char *at = bytes, *end = bytes + length;
 	size_t begun = length < k->length ? length : k->length - 1;
+	size_t part = KEY_PART(k->length);
 
 	if (k->length < KEY_SHORTEST || !length)
 		return 0;
-	while ((at = memmem(at, length - (size_t)(at - bytes), k->bytes, k->length))) {
-		memset(at, '*', k->length);
-		at += k->length;
-	}
-	while (begun && memcmp(bytes + length - begun, k->bytes, begun) != 0)
+	while (begun && memcmp(end - begun, k->bytes, begun) != 0)
 		begun--;
 	if (last && begun >= KEY_SHORTEST) /* fewer are what all keys of a provider
 					      begin with */
-		memset(bytes + length - begun, '*', begun);
-	return last ? 0 : begun;
+		memset(end - begun, '*', begun);
+	begun = last ? 0 : begun;
+	while ((at = memmem(at, (size_t)(end - at), k->bytes, part)) &&
+	       at < end - begun) {
+		size_t n = part;
+
+		while (n < k->length && at + n < end && at[n] == k->bytes[n])
+			n++;
+		memset(at, '*', n);
+		at += n;
+	}
+	return begun;
 }
 
 const char *key_header(struct key *k, const char *prefix)

@@ -18,6 +18,10 @@
 #define KEY_MAX 4096
 #define KEY_PREFIX_MAX 64
 #define KEY_SHORTEST 8 /* a shorter one is a stand-in for local servers ("none") */
+/* So many of a key's first bytes are covered without the rest, too: whoever has them can
+ * try all that may follow. Of a short key it is all but the last byte: "local-ke" might be
+ * a word */
+#define KEY_PART(length) ((length) - ((length) < 20 ? 1 : (length) / 4))
 
 /* in memory of secret_new() */
 struct key {
@@ -42,7 +46,8 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 const char *key_header(struct key *k, const char *prefix);
 
 /**
- * key_redact() - Overwrite every occurrence of the key with asterisks
+ * key_redact() - Overwrite every occurrence of the key, or of KEY_PART() of it and more,
+ * with asterisks
  * @last:	Nothing follows, or it was cut off: a beginning of the key at the end is
  *		overwritten, too
  *

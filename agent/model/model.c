@@ -55,6 +55,33 @@ int model_open(struct model *m, const char *name, const struct model_plan *plan,
 	return (served ? server_open : scripted_open)(m, e);
 }
 
+/* arguments are JSON within JSON: an escape in them is read once more, by tool.c */
+static void cover_call(const struct mask *mask, struct text *arguments)
+{
+	cleanup_text struct text plain = { 0 };
+	cleanup_json cJSON *root = NULL;
+
+	json_plain(text_string(arguments), arguments->length, &plain);
+	if (!mask_cover(mask, plain.bytes, plain.length, 0))
+		return;
+	if (!memchr(plain.bytes, '\0', plain.length)) /* cJSON would read no further */
+		root = json_parse(arguments->bytes, arguments->length);
+	text_clear(arguments);
+	if (root && mask_json(mask, root))
+		json_print(root, arguments);
+	else
+		text_add(arguments, plain.bytes, plain.length);
+}
+
+/* when nothing more is taken apart, or put together: pieces may have hidden the key */
+static void cover(const struct mask *mask, struct reply *r)
+{
+	(void)mask_cover(mask, r->text.bytes, r->text.length, 0);
+	(void)mask_cover(mask, r->reasoning.bytes, r->reasoning.length, 0);
+	for (size_t i = 0; i < r->call_count; i++)
+		cover_call(mask, &r->calls[i].arguments);
+}
+
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	      struct reply *reply, struct err *e)
 {
@@ -66,7 +93,10 @@ int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	if (r < 0)
 		return r;
 	reply_end(reply, &m->serial);
-	return think_split(reply, e);
+	r = think_split(reply, e);
+	if (m->client)
+		cover(&m->client->hello.mask, reply);
+	return r;
 }
 
 void model_close(struct model *m)

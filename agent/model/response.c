@@ -81,19 +81,16 @@ static void find_fault(const char *name, enum fault *fault)
 				*fault = faults[i].fault;
 }
 
-/* words for an error line, in quotes behind a colon; nothing where there are none. The
- * key is looked for before they are cut, for half of it is not found. */
-static void quote(const struct mask *mask, const char *words, struct text *out)
+/* words for an error line, in quotes behind a colon; nothing where there are none */
+static void quote(const char *words, struct text *out)
 {
 	if (!*words)
 		return;
-	if (mask)
-		mask_cover(mask, (char *)(uintptr_t)words, strlen(words));
 	text_puts(out, ": ");
 	escape_name(out, words, strlen(words));
 }
 
-enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words)
+enum fault response_fault(const cJSON *body, struct text *words)
 {
 	const cJSON *error = json_get(body, "error");
 	const char *message = json_text(error, "message");
@@ -108,7 +105,7 @@ enum fault response_fault(const cJSON *body, const struct mask *mask, struct tex
 	for (size_t i = 0; i < COUNT(too_long); i++)
 		if (strcasestr(message, too_long[i]))
 			fault = FAULT_LENGTH;
-	quote(mask, message, words);
+	quote(message, words);
 	if (fault == FAULT_QUOTA)
 		text_puts(words, " (a quota is used up, and waiting does not help)");
 	return fault;
@@ -219,7 +216,7 @@ static int next_event(struct sse *s, const char **bytes, size_t *length, struct 
 
 /* what a server says in place of an answer, or in the middle of one; 0 where it says
  * nothing */
-static int fail(const struct response *a, const cJSON *body, struct err *e)
+static int fail(const cJSON *body, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 	const cJSON *error = json_get(body, "error");
@@ -227,7 +224,7 @@ static int fail(const struct response *a, const cJSON *body, struct err *e)
 
 	if (!cJSON_IsObject(error) && !cJSON_IsString(error))
 		return 0;
-	fault = response_fault(body, a->mask, &words);
+	fault = response_fault(body, &words);
 	return err_say(e,
 		       fault == FAULT_LENGTH    ? EMSGSIZE
 		       : fault == FAULT_UNKNOWN ? EAGAIN
@@ -262,12 +259,14 @@ static int take_json(struct response *a, char *json, size_t length, bool streame
 	if (json_mend(json, length))
 		a->reply->nul = true;
 	root = json_parse(json, length);
+	/* before anything of it is cut, for half of the key is not found */
+	(void)mask_json(a->mask, root);
 	if (streamed && !cJSON_IsObject(root))
 		r = err_say(e, EAGAIN,
 			    "an event of the model's answer is not a JSON object");
 	else if (!root)
 		r = err_say(e, EBADMSG, "the model's answer is not JSON");
-	else if ((r = fail(a, root, e)) == 0)
+	else if ((r = fail(root, e)) == 0)
 		r = a->dialect->event(a, root, streamed, e);
 	if (!streamed)
 		a->ended = a->done = r == 0;
@@ -302,7 +301,9 @@ int response_end(struct response *a, struct err *e)
 				 : "the model's answer broke off before it began");
 	if (a->reply->finish != FINISH_REFUSED)
 		return 0;
-	quote(a->mask, text_string(&a->reply->text), &words);
+	/* events may have cut it */
+	(void)mask_cover(a->mask, a->reply->text.bytes, a->reply->text.length, 0);
+	quote(text_string(&a->reply->text), &words);
 	return err_say(e, EBADMSG, "the model refused%s%s%s%s", a->reason ? " (" : "",
 		       a->reason ? a->reason : "", a->reason ? ")" : "",
 		       text_string(&words));

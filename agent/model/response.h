@@ -108,11 +108,10 @@ enum fault {
 /**
  * response_fault() - Read what a server says about its failure
  * @body:	A JSON object with "error" in it, or anything else
- * @mask:	Of a key that is overwritten in it first; or NULL
  * @words:	For an error line: gets the message, in quotes behind a colon, escaped and
  *		cut, and what it means for a user; stays empty where there is neither
  */
-enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words);
+enum fault response_fault(const cJSON *body, struct text *words);
 
 /** response_finish() - The model has come to its end, by a server's word for it; NULL:
  * it has not */

@@ -10,7 +10,8 @@
  *
  *   The key is in the model client (client.h), which posts, and overwrites the key in
  *   what a server sends: some quote it in their errors. Where it comes in pieces, one an
- *   event, it is found here, by a mask (mask.h), before anything is passed on.
+ *   event, or behind an escape, it is found by a mask (mask.h): in each event as it is
+ *   read (response.c), in what is passed on here, and in the whole reply (model.c).
  *
  *   Tokens are counted as the server tells. Where it tells none, they are judged by bytes
  *   and it is said that they are, so that a budget holds with any server.
@@ -112,38 +113,45 @@ struct turn {
 	struct response answer;
 	struct client_answer http;
 	struct retry_facts facts;
-	size_t told, told_reasoning; /* bytes that were passed on as they came */
-	bool parted;                 /* the text from the reasoning before it */
+	size_t told,
+		told_reasoning; /* bytes that were taken to be passed on as they came */
+	struct text heard;      /* of these, what was not passed on yet */
+	bool parted;            /* the text from the reasoning before it */
 };
 
-/* pass on what is new; what may be a beginning of the key waits for what follows it */
-static void tell_new(struct turn *t, struct text *words, size_t *told, bool last)
+/* what is new of some words goes behind what was not passed on yet */
+static void add_new(struct turn *t, const struct text *words, size_t *told)
 {
-	const struct model_plan *p = t->model->plan;
-	const struct mask *mask = t->answer.mask;
-	size_t news = words->length - *told;
-
-	if (news)
-		mask_cover(mask, words->bytes + *told, news);
-	if (news && !last)
-		news -= mask_held(mask, words->bytes + *told, news);
-	if (news)
-		p->heard(p->arg, words->bytes + *told, news);
-	*told += news;
+	text_add(&t->heard, text_string(words) + *told, words->length - *told);
+	*told = words->length;
 }
 
+/* pass on what is new, reasoning and text as one: what may be a beginning of the key waits
+ * for what follows it there */
 static void tell(struct turn *t, bool last)
 {
 	const struct model_plan *p = t->model->plan;
-	struct reply *r = t->answer.reply;
+	const struct mask *mask = t->answer.mask;
+	const struct reply *r = t->answer.reply;
+	struct text *heard = &t->heard;
 
 	if (!p->heard)
 		return;
-	tell_new(t, &r->reasoning, &t->told_reasoning, last || r->text.length);
+	add_new(t, &r->reasoning, &t->told_reasoning);
 	if (!t->parted && r->text.length && t->told_reasoning)
-		p->heard(p->arg, "\n\n", 2);
+		text_puts(heard, "\n\n");
 	t->parted = r->text.length > 0;
-	tell_new(t, &r->text, &t->told, last);
+	add_new(t, &r->text, &t->told);
+
+	size_t held = last ? 0 : mask_held(mask, heard->bytes, heard->length);
+	size_t news = heard->length - held;
+
+	(void)mask_cover(mask, heard->bytes, heard->length, held);
+	if (news) {
+		p->heard(p->arg, heard->bytes, news);
+		memmove(heard->bytes, heard->bytes + news, held);
+		heard->length = held;
+	}
 	if (last)
 		p->heard(p->arg, NULL, 0);
 }
@@ -163,8 +171,10 @@ static int refuse(struct turn *t, struct err *e)
 	cleanup_text struct text words = { 0 };
 	cleanup_json cJSON *root =
 		json_parse(text_string(&t->http.body), t->http.body.length);
-	enum fault fault = response_fault(root, t->answer.mask, &words);
+	enum fault fault;
 
+	(void)mask_json(t->answer.mask, root);
+	fault = response_fault(root, &words);
 	t->facts.quota = fault == FAULT_QUOTA;
 	if (t->http.status == 404)
 		return err_say(
@@ -203,21 +213,6 @@ static int read_answer(struct turn *t, int r, struct err *e)
 	if (!t->http.streamed)
 		r = response_body(a, t->http.body.bytes, t->http.body.length, e);
 	return r < 0 ? r : response_end(a, e);
-}
-
-/* pieces and escapes may have hidden the key from a look at the bytes */
-static void cover(const struct mask *mask, struct reply *r, struct err *e)
-{
-	mask_cover(mask, r->text.bytes, r->text.length);
-	mask_cover(mask, r->reasoning.bytes, r->reasoning.length);
-	for (size_t i = 0; i < r->call_count; i++) {
-		struct call *c = &r->calls[i];
-
-		mask_cover(mask, c->arguments.bytes, c->arguments.length);
-		mask_cover(mask, c->id, strlen(c->id));
-		mask_cover(mask, c->name, strlen(c->name));
-	}
-	mask_cover(mask, e->text, strnlen(e->text, sizeof(e->text)));
 }
 
 /* what this attempt has cost, answered in full or not */
@@ -270,6 +265,7 @@ static int attempt(struct turn *t, struct err *e)
 	response_begin(&t->answer, m->provider->dialect, t->answer.reply);
 	t->answer.mask = &m->client->hello.mask;
 	t->told = t->told_reasoning = t->parted = 0;
+	text_clear(&t->heard);
 
 	int r = client_post(m->client, &request, &t->http, e);
 
@@ -277,7 +273,7 @@ static int attempt(struct turn *t, struct err *e)
 		tell(t, true);
 	if (r != -EINTR)
 		r = read_answer(t, r, e);
-	cover(t->answer.mask, t->answer.reply, e);
+	(void)mask_cover(t->answer.mask, e->text, strnlen(e->text, sizeof(e->text)), 0);
 	count(t);
 	t->facts.status = r == -EAGAIN ? 0 : t->http.status ? t->http.status : 400;
 	t->facts.retry_after_ms = t->http.retry_after_ms;
@@ -377,5 +373,6 @@ int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	if (r == 0)
 		r = try_all(&t, e);
 	text_free(&t.body);
+	text_free(&t.heard);
 	return r;
 }

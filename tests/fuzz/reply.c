@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	cJSON *root = json_parse((const char *)bytes, size);
 
 	check_code((const char *)bytes, size);
-	(void)response_fault(root, NULL, &words);
+	(void)response_fault(root, &words);
 	cJSON_Delete(root);
 	for (size_t i = 0; i < words.length; i++)
 		HOLDS(words.bytes[i] == '\t' || !iscntrl((unsigned char)words.bytes[i]));

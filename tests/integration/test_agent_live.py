@@ -110,12 +110,26 @@ class Live(AgentCase):
 
     def test_key_in_pieces(self):
         """What may be a beginning of the key waits for what follows it. Half of it at the end is
-        passed on: who puts the pieces together does not know the key (mask.h)."""
+        passed on: who puts the pieces together does not know the key (mask.h). Nearly all of it
+        is the key, for the rest can be tried."""
         out = self.on_terminal([{"events": stream("It is ", *KEY, ", or " + KEY[:12], "-not. ",
                                                   KEY[:20])}])
         self.assertNotIn(KEY, out.replace("\n  : ", "").replace("\n  > ", ""))
         text = "".join(row[4:] for row in self.live(out))
         self.assertEqual(text, f"It is {'*' * len(KEY)}, or {KEY[:12]}-not. {KEY[:20]}")
+        for more in ("", " or so.", "\u00e9"):
+            out = self.on_terminal([{"events": stream("It is ", *KEY[:-1], *more)}])
+            text = "".join(row[4:] for row in self.live(out))
+            self.assertEqual(text, f"It is {'*' * (len(KEY) - 1)}{more}")
+
+    def test_key_between_thoughts_and_words(self):
+        """What is a piece of the text, and what one of the thinking, makes one row."""
+        def thought(text):
+            return delta(text).replace(b"content", b"reasoning_content")
+        events = delta("Well: ") + thought(KEY[:9]) + thought(KEY[9:]) + stream(".")
+        out = self.on_terminal([{"events": events, "pace": (len(delta("Well: ")), 0.02)}])
+        self.assertNotIn(KEY[:-1], out.replace("\n  : ", ""))
+        self.assertIn("*" * len(KEY), out.replace("\n  : ", ""))
 
     def test_broken_off_and_again(self):
         half = stream("Half a li")[:-60]

@@ -3,6 +3,7 @@
 """test_agent_stream.py - streams in both dialects and both modes, and their faults"""
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -286,6 +287,42 @@ class Faults(AgentCase):
             self.assertNotIn(KEY, out + err + record)
             self.assertIn("*" * len(KEY), out)
             self.assertNotIn(KEY, json.dumps(mock.messages(1)))
+
+    def test_key_behind_escapes(self):
+        """Arguments are JSON within JSON: what hides the key there is read after the last event.
+        Whole and cut off, in a member's name, behind a NUL, and all but its last byte."""
+        hidden = "".join(f"\\u{ord(c):04x}" for c in KEY)
+        cut = hidden[:-6]
+        rows = [f'{{"code": "print(\'{hidden}\')"}}', f'{{"code": "print(\'{cut}\')"}}', f'{{"{hidden}": "1"}}',
+                f'{{"code": "a\\u0000{hidden}"}}', f'{{"code": "print(\'{hidden}', f'{{"text": "{hidden}"}}']
+        answers = [{"calls": [("answer" if "text" in row else "python", row)]} for row in rows]
+        for model in MODELS:
+            self.path("fake_stepjail.log", "")
+            mock, out, err = self.ask(answers, "--code-in", "tools", "--transcript", self.path(model), model=model)
+            self.assertEqual(len(mock.requests), len(rows))
+            seen = [out, err, *(json.dumps(mock.body(n)) for n in range(len(rows)))]
+            for path in (model, "fake_stepjail.log"):
+                with open(self.path(path), encoding="utf-8", errors="replace") as f:
+                    seen.append(f.read())
+            self.assertGreaterEqual(seen[-2].count("*" * (len(KEY) - 1)), len(rows))
+            for text in seen:
+                for _ in range(4):  # as often as JSON may have wrapped it
+                    self.assertNotIn(KEY[:-1], text)
+                    text = re.sub(r"\\+u00([0-7][0-9a-f])", lambda m: chr(int(m[1], 16)), text)
+
+    def test_key_cut_by_thinking(self):
+        """Two halves that become neighbours when the reply is taken apart."""
+        half, rest = KEY[:15], KEY[15:]
+        for answer in ({"thinks": half, "say": f"<think>{rest}</think>Done."},
+                       {"thinks": half, "say": f"{rest}</think>Done."}, {"thinks": half, "say": f"{rest}\n</think>Done."}):
+            with self.subTest(answer=answer):
+                record = self.path("t.jsonl")
+                mock, out, err = self.ask([answer], "--transcript", record)
+                with open(record) as f:
+                    said = f.read()
+                os.unlink(record)
+                self.assertNotIn(KEY, out + err + said)
+                self.assertIn("*" * len(KEY), said)
 
     def test_answer_by_a_call(self):
         """Its text is the answer, also where it is code, and nothing of it is run."""

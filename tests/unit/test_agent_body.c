@@ -176,7 +176,7 @@ START_TEST(errors_are_read)
 	cleanup_text struct text words = { 0 };
 	cJSON *root = json_parse(errors[_i].body, strlen(errors[_i].body));
 
-	ck_assert_int_eq(response_fault(root, NULL, &words), errors[_i].fault);
+	ck_assert_int_eq(response_fault(root, &words), errors[_i].fault);
 	ck_assert_str_eq(text_string(&words), errors[_i].words);
 	cJSON_Delete(root);
 }

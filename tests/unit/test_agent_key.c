@@ -141,17 +141,19 @@ END_TEST
 START_TEST(mask_covers_the_key)
 {
 	struct key k = { .length = 8, .bytes = "sk-12345" };
-	char text[] = "sk-12345 and sk-1234sk-12345sk-12345 sk-12354 ks-12345";
+	char text[] = "sk-12345 and sk-1234sk-12345sk-12345 sk-12435 ks-12345";
 	struct mask m;
 	struct err e;
 
 	ck_assert_int_eq(mask_make(&m, &k, &e), 0);
 	ck_assert_ptr_null(memmem(&m, sizeof(m), k.bytes, 3));
-	mask_cover(&m, text, strlen(text));
-	/* the last but one has the same length, first byte and sum */
-	ck_assert_str_eq(text, "******** and sk-1234**************** sk-12354 ks-12345");
-	mask_cover(&m, NULL, 0);
-	mask_cover(&m, text, 7);
+	ck_assert(mask_cover(&m, text, strlen(text), 0));
+	/* what lacks the last byte is covered, too; "sk-1243" has the same length, first byte
+	 * and sum */
+	ck_assert_str_eq(text, "******** and *********************** sk-12435 ks-12345");
+	ck_assert(!mask_cover(&m, text, strlen(text), 0));
+	ck_assert(!mask_cover(&m, NULL, 0, 0));
+	ck_assert(!mask_cover(NULL, text, 7, 0));
 
 	struct mask again;
 
@@ -159,8 +161,8 @@ START_TEST(mask_covers_the_key)
 	ck_assert_int_ne(memcmp(m.digest, again.digest, sizeof(m.digest)), 0);
 	k = (struct key){ .length = 7, .bytes = "sk-1234" };
 	ck_assert_int_eq(mask_make(&m, &k, &e), 0);
-	mask_cover(&m, text, strlen(text));
-	ck_assert_ptr_nonnull(strstr(text, "sk-1234"));
+	ck_assert(!mask_cover(&m, text, strlen(text), 0));
+	ck_assert_ptr_nonnull(strstr(text, "sk-1243"));
 	ck_assert_uint_eq(mask_held(&m, text, strlen(text)), 0);
 }
 END_TEST
@@ -189,10 +191,10 @@ END_TEST
 START_TEST(key_is_redacted)
 {
 	struct key k = { .length = 8, .bytes = "sk-12345" };
-	char text[] = "sk-12345 and sk-1234sk-12345";
+	char text[] = "sk-12345 and sk-123sk-12345";
 
 	ck_assert_uint_eq(key_redact(&k, text, strlen(text), false), 0);
-	ck_assert_str_eq(text, "******** and sk-1234********");
+	ck_assert_str_eq(text, "******** and sk-123********");
 	ck_assert_uint_eq(key_redact(&k, NULL, 0, false), 0);
 	/* what was cut off may end in the middle of it */
 	char cut[] = "sk-1 is sk-12345x, sk-1234";
@@ -203,8 +205,13 @@ START_TEST(key_is_redacted)
 	ck_assert_uint_eq(key_redact(&k, cut, strlen(cut), false), 7);
 	ck_assert_str_eq(cut, "sk-1 is ********x, sk-1234");
 	ck_assert_uint_eq(key_redact(&k, cut, 17, false), 0);
+	/* all but its last byte, and then another */
 	ck_assert_uint_eq(key_redact(&k, cut, strlen(cut), true), 0);
-	ck_assert_str_eq(cut, "sk-1 is ********x, sk-1234");
+	ck_assert_str_eq(cut, "sk-1 is ********x, *******");
+	char other[] = "sk-1234sk-12345";
+
+	ck_assert_uint_eq(key_redact(&k, other, strlen(other), false), 0);
+	ck_assert_str_eq(other, "***************");
 	k = (struct key){ .length = 12, .bytes = "sk-123456789" };
 	(void)strcpy(cut, "sk-123456789 sk-12345678");
 	ck_assert_uint_eq(key_redact(&k, cut, strlen(cut), true), 0);
