@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "agent/base/units.h"
@@ -22,6 +23,8 @@ int confirm_open(struct loop *l, uint64_t color, struct err *e)
 			e, errno,
 			"--confirm: there is no terminal to ask at: leave it out; /dev/tty");
 	show_open(&l->asker, fd, (enum show_color)color, l->task->stop);
+	/* no other terminal is told: it is the controlling one, as /dev/tty is */
+	l->asks_apart = tcgetsid(l->task->show.fd) < 0;
 	return 0;
 }
 
@@ -70,10 +73,12 @@ enum outcome confirm_step(struct loop *l, uint64_t number, struct err *e)
 	int r = 0;
 
 	/* progress goes elsewhere: whoever is asked has not seen it */
-	if (!l->task->show.terminal)
+	if (l->asks_apart)
 		show_code(&l->asker, number, 0, text_string(&l->found.code),
 			  l->found.code.length, false);
 	while (r == 0 && !choice) {
+		/* what was typed before the code was shown is no answer to it */
+		(void)tcflush(l->asker.fd, TCIFLUSH);
 		r = -stop_write(l->task->stop, l->asker.fd, QUESTION, strlen(QUESTION));
 		r = r ? err_set(e, r, "--confirm: the terminal") : read_line(l, &line, e);
 		choice = choice_of(text_string(&line), &reason);

@@ -182,9 +182,10 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	int r = 0;
 
 	l->done = number;
+	/* whoever is asked is shown what would run: a reply has more, and in another order */
 	if (run)
 		show_code(show, number, total, text_string(&l->found.code),
-			  l->found.code.length, !l->reply.call_count);
+			  l->found.code.length, !l->reply.call_count && l->asker.fd < 0);
 	else
 		show_code(show, number, total, "", 0, false);
 	if (run && l->asker.fd >= 0) {

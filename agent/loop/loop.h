@@ -38,6 +38,7 @@ struct loop {
 	struct text preface;  /* for the model, of the functions in --skills */
 	struct text rules;    /* of --system; empty for none */
 	struct show asker;    /* the terminal of --confirm; its fd is -1 without */
+	bool asks_apart;      /* progress is not shown there */
 	cJSON *given; /* what the jails are made with: inputs_record(); taken over */
 	/* of the run that this one continues: for the first line, taken over; has its
 	 * conversation added, with @given still there; or NULL */

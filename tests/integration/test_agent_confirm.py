@@ -10,7 +10,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import AGENT, fence  # noqa: E402
+from agent_scene import AGENT, fence, unwaited  # noqa: E402
+from mock_model import MockModel  # noqa: E402
 from record_schema import wrong_line  # noqa: E402
 from test_agent_repl_person import Terminal  # noqa: E402
 
@@ -18,11 +19,11 @@ ASKED = r"run this step\? y: yes; n REASON: no, and tell the model why; stop: $"
 
 
 class Asked(Terminal):
-    def start(self, *turns, stdout=None, stderr=None, more=()):
+    def start(self, *turns, stdout=None, stderr=None, model=(), more=()):
         """Solve, with a terminal, and perhaps what is printed somewhere else."""
         self.record = self.path("t.jsonl")
-        words = [AGENT, "solve", "The task.", "--stepjail", self.fake, "--model", self.script(*turns), "--confirm",
-                 "--transcript", self.record, *more]
+        words = [AGENT, "solve", "The task.", "--stepjail", self.fake, "--model",
+                 *(model or [self.script(*turns)]), "--confirm", "--transcript", self.record, *more]
         environ = self.env(TERM="xterm")
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -89,6 +90,25 @@ class Asked(Terminal):
         self.say("y\n")
         self.assertEqual(self.leave(""), 0)
         self.assertEqual(len(self.events("confirm")), 1)
+
+    def test_typed_ahead(self):
+        """One paste is one answer, and what was typed before the question none."""
+        self.start(fence("print('one')"), fence("print('two')"), fence("print('three')"), "Done.")
+        for words in ("y\ny\ny\n", "what\nyes\nyes\n", "n\ny\n", "stop\n"):
+            self.say(words)
+        self.assertEqual(self.leave(""), 5)
+        self.assertEqual([(e["step"], e["choice"]) for e in self.events("confirm")],
+                         [(1, "run"), (2, "skip"), (3, "stop")])
+        self.assertEqual([e["code"] for e in self.events("code")], ["print('one')\n"])
+
+    def test_the_code_is_shown(self):
+        """Not the reply that it was taken out of: two blocks, and one in an example."""
+        reply = ("Do not run this:\n" + fence("open('/tmp/x', 'w')") + "\nbut only this:\n" + fence("print(1)"))
+        with MockModel([{"say": reply}, {"say": "Done."}]) as mock:
+            self.start(model=("openai", "--model-name", "m", "--base-url", mock.url), more=("--color", "never"))
+            before = self.say("n\n")
+            self.assertIn("  > open('/tmp/x', 'w')\n  > print(1)\n", unwaited(before))
+            self.assertEqual(self.leave(""), 0)
 
     def test_ctrl_c(self):
         self.start(fence("print(1)"), "Done.")
