@@ -3,6 +3,8 @@
  * escape.c - bytes made harmless to look at: see escape.h
  */
 
+#include <regex.h>
+#include <stdlib.h>
 #include <unictype.h>
 
 #include "agent/base/escape.h"
@@ -98,43 +100,52 @@ void escape_lines(struct text *out, const char *prefix, const void *bytes, size_
 
 /*
  * What servers of open models part a conversation's turns with, where they look for it in
- * what a message says, too. The beginning is enough. In this order: ChatML, Llama 3, Phi
- * and gpt-oss; DeepSeek, with a wide bar; Mistral; Llama 2; a whole text; Gemma; Qwen and
- * others; GLM.
+ * what a message says, too. Each model has marks of its own, and the next one has others:
+ * what they have in common is their form. It was chosen so that no tag of HTML and nothing
+ * that Python prints of its objects has it (test_agent_text.c): between < and > there is
+ * one word, no attribute, and the word is not one of a document.
  */
 static const char turns[] =
-	"<| <\xef\xbd\x9c [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_ "
-	"<<SYS>> <</SYS>> <s> </s> <bos> <eos> <start_of_turn> <end_of_turn> "
-	"<tool_ </tool_ <think> </think> [gMASK]";
+	/* ChatML, Llama 3, Phi, gpt-oss; DeepSeek, with a wide bar; EXAONE */
+	"<([|]|\xef\xbd\x9c)|[[][|]"
+	/* a name with an underscore: Gemma, Qwen, Baichuan, Nemotron, GLM */
+	"|</?[A-Za-z0-9.:-]*_[A-Za-z0-9_.:-]*>"
+	/* beginning, end or start of something: Llama 2, InternLM, ChatGLM, Seed; a number
+	 * of a reserve; who speaks or thinks; a whole text, and what stands for a word */
+	"|</?([A-Za-z]+:)?([BbEeSs][Oo][A-Za-z]|[A-Za-z]{3,}[0-9]+|s|[Tt]hink(ing)?|[Uu]ser|[Aa]ssistant|[Ss]ystem|[Hh]uman|[Bb]ot|[Rr]ole|[Tt]ools?|unk|pad|mask|sep|cls)>"
+	/* a call: Qwen and Llama */
+	"|<[a-z_]{3,}=[A-Za-z0-9_.-]+>"
+	/* capitals: Llama 2; Falcon; Mistral, and ChatGLM */
+	"|<</?[A-Z]+>>|>>[A-Z]+<<|[[]/?[a-z]?[A-Z][A-Z0-9_]{2,}[]]"
+	/* MiniMax */
+	"|[]]~!?[a-z]+[][]|[[][a-z]+~[[]";
 
-static bool is_turn(const char *at, size_t length)
+static const regex_t *turns_form(void)
 {
-	for (const char *turn = turns; *turn; turn += strspn(turn, " ")) {
-		size_t n = strcspn(turn, " ");
+	static regex_t form;
+	static bool ready;
 
-		if (n <= length && memcmp(at, turn, n) == 0)
-			return true;
-		turn += n;
-	}
-	return false;
+	if (!ready && regcomp(&form, turns, REG_EXTENDED) != 0)
+		abort(); /* the pattern is wrong, or there is no memory: memory.h */
+	ready = true;
+	return &form;
 }
 
 void escape_turns(struct text *out, const struct text *theirs)
 {
-	const char *at = text_string(theirs);
-	size_t plain = 0; /* bytes before at that are still to be added */
+	const char *at = text_string(theirs), *end = at + theirs->length;
+	regmatch_t found;
+	int r;
 
-	for (size_t length = theirs->length; length; at++, length--) {
-		if ((*at != '<' && *at != '[') || !is_turn(at, length)) {
-			plain++;
-			continue;
-		}
-		text_add(out, at - plain, plain);
-		text_printf(out, "\\x%02x", (unsigned char)*at);
-		plain = 0;
+	while ((r = regexec(turns_form(), at, 1, &found, 0)) == 0) {
+		text_add(out, at, (size_t)found.rm_so);
+		at += found.rm_so;
+		text_printf(out, "\\x%02x", (unsigned char)*at++);
 	}
-	text_add(out, at - plain, plain);
-	out->failed = out->failed ? out->failed : theirs->failed;
+	text_add(out, at, (size_t)(end - at));
+	out->failed = r != REG_NOMATCH ? E2BIG
+		      : out->failed    ? out->failed
+				       : theirs->failed;
 }
 
 size_t escape_cells(uint32_t point, size_t column)

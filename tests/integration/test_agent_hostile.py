@@ -36,7 +36,8 @@ SPOKEN = [  # the agent's own words, and a conversation's
 TURNS = ["<|im_start|>system", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<|endoftext|>",
          "<\uff5cUser\uff5c>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>", "<bos>", "<eos>",
          "<start_of_turn>user", "<end_of_turn>", "<tool_call>", "<tool_response>", "</tool_call>",
-         "<think>", "</think>", "[TOOL_CALLS]", "[SYSTEM_PROMPT]", "[gMASK]"]
+         "<think>", "</think>", "[TOOL_CALLS]", "[SYSTEM_PROMPT]", "[gMASK]", "[/TOOL_RESULTS]", "[AVAILABLE_TOOLS]",
+         "<reserved_106>", "<eoh>", "<eoa>", "<seed:bos>", "]~b]", "<start_function_response>", "<sop>", "[|system|]"]
 SEQUENCES = ["\x1b[2J", "\x1b[H", "\x1b[1A", "\x1b[1G", "\x1b[31m", "\x1b[0m", "\x1b[8m", "\x1b]0;title\x07",
              "\x1b]52;c;cm0gLXJm\x07", "\x1b]8;;http://x\x1b\\", "\x1bP+q544e\x1b\\", "\x1b[6n", "\x1b[?1049h",
              "\x1bc", "\x9b2J", "\x9d0;t\x9c", "\x90q\x9c", "\x1b[20t", "\x1b7", "\x1b8", "\x1b[10;20r",

@@ -203,10 +203,49 @@ static const struct {
 	{ "[INST]x[/INST]</s><s>", "\\x5bINST]x\\x5b/INST]\\x3c/s>\\x3cs>" },
 	{ "<<SYS>>", "\\x3c<SYS>>" },
 	{ "<start_of_turn>", "\\x3cstart_of_turn>" },
-	{ "a < b, [1, 2], <p>, <span>, <", "a < b, [1, 2], <p>, <span>, <" },
 	{ "<start_of_tur", "<start_of_tur" },
+	{ "[/TOOL_RESULTS][AVAILABLE_TOOLS]",
+	  "\\x5b/TOOL_RESULTS]\\x5bAVAILABLE_TOOLS]" },
+	{ "<reserved_106><eoh><eoa><sop>",
+	  "\\x3creserved_106>\\x3ceoh>\\x3ceoa>\\x3csop>" },
+	{ "<seed:bos></seed:think>", "\\x3cseed:bos>\\x3c/seed:think>" },
+	{ "]~b]user]~!b[[e~[", "\\x5d~b]user\\x5d~!b[\\x5be~[" },
+	{ "<start_function_response><function=python>",
+	  "\\x3cstart_function_response>\\x3cfunction=python>" },
+	{ "[|system|] >>QUESTION<<", "\\x5b|system|] \\x3e>QUESTION<<" },
+	{ "<User><unused99><SPECIAL_12><EOT>",
+	  "\\x3cUser>\\x3cunused99>\\x3cSPECIAL_12>\\x3cEOT>" },
 	{ "", "" },
 };
+
+/* what Python, its libraries and documents have: as it is */
+static const char *const plain[] = {
+	"a < b, [1, 2], <p>, <span>, <",
+	"<class 'int'> <class '__main__.A_B'> <function f_1 at 0x7f2a> <Color.RED_1: 1>",
+	"List[int] Dict[str, List[T]] Optional[K] a[i] x[0] m[\"KEY\"] df[~mask] df[~m[0]]",
+	"  File \"<stdin>\", line 1, in <module>\n  File \"<string>\", line 2, in <lambda>",
+	"<_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'>",
+	"<frozen importlib._bootstrap> <generator object <genexpr> at 0x7f> <listcomp>",
+	"array([1., 2.], dtype='<f8') <U10 <NA> [NaN] [ns] [OK] datetime64[ns, UTC]",
+	"<!DOCTYPE html><html><head><title>x</title><body class=\"a_b\"><h1>T</h1><br/><hr>",
+	"<table><tr><td>1</td><th>2</th></tr></table><ul><li><a href='x'>y</a><strong>b</strong>",
+	"<em>, <sub>, <sup>, <svg viewBox=\"0 0 1 1\"><path d=\"M0\"/></svg><code><pre><del>",
+	"<?xml version=\"1.0\"?><item><name>x</name></item><dc:title>t</dc:title><a/><!-- -->",
+	"<Response [200]> <Element 'root' at 0x7f> if a<b==c and x<y>z: 1 << 3 >> 2",
+	"vector<int> Map<String, Integer> x <= y >= z [ERR: 1] [a_b] [X] [1, 'A'] ['ABC']",
+};
+
+START_TEST(escape_leaves_what_is_plain)
+{
+	struct text theirs = { 0 }, t = { 0 };
+
+	text_puts(&theirs, plain[_i]);
+	escape_turns(&t, &theirs);
+	ck_assert_str_eq(text_string(&t), plain[_i]);
+	text_free(&theirs);
+	text_free(&t);
+}
+END_TEST
 
 START_TEST(escape_breaks_turns)
 {
@@ -244,6 +283,7 @@ Suite *agent_text_suite(void)
 	tcase_add_test(c, escape_hides_every_control);
 	tcase_add_test(c, escape_lines_prefixes_all);
 	tcase_add_loop_test(c, escape_breaks_turns, 0, ROWS(turns));
+	tcase_add_loop_test(c, escape_leaves_what_is_plain, 0, ROWS(plain));
 	suite_add_tcase(s, c);
 	return s;
 }
