@@ -89,7 +89,7 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c init/wire_reader.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
-$(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(OCI_C) init/err.c init/io.c init/filter.c $(patsubst %,jail/base/%.c,fd_passing folder json procfs terminal))
+$(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(OCI_C) init/err.c init/io.c init/filter.c $(patsubst %,jail/base/%.c,clock fd_passing folder json procfs stdio_check terminal))
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcjson
 $(foreach d,agent-o unit/agent asan/agent fuzz/o,$(foreach o,judge/tests judge/checks skills/skills repl/pieces repl/complete,$(B)/$(d)/agent/$(o).o)): $(wildcard agent/*/*.py)
 $(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/mkmanual.c)

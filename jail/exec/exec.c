@@ -10,6 +10,7 @@
 #include <sys/file.h>
 
 #include "init/io.h"
+#include "jail/base/stdio_check.h"
 #include "jail/helper/call.h"
 #include "jail/oci/command.h"
 
@@ -53,6 +54,8 @@ static int begin(const struct bundle *b, const struct call *c,
 	add(&w, &b->options, "--chdir=");
 	add(&w, &b->args, "");
 	add(&w, &b->options, "--env=");
+	if (r == 0 && own)
+		r = stdio_check(e);
 	if (r == 0)
 		r = call_begin(box->folder, "exec", w.word, w.count, b->args.count, stdio,
 			       e);
@@ -104,6 +107,9 @@ int command_exec(const struct call *c, struct err *e)
 	 * and one that it has ended not end this process */
 	(void)flock(box.folder, LOCK_UN);
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* an engine may block some, and a helper that does not answer be waited for */
+	(void)sigemptyset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	if (r == 0)
 		r = connection = begin(&b, c, &box, e);
 	bundle_free(&b);

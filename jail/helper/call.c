@@ -2,6 +2,7 @@
 /*
  * call.c - the caller's end of a helper's socket: see call.h
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "init/filter.h"
 #include "init/io.h"
+#include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/helper/call.h"
 
@@ -18,23 +20,71 @@
 
 #define STATUS_FAILED 125
 
+static int late(struct err *e)
+{
+	return err_say(
+		e, ETIMEDOUT,
+		"the jail's helper has not answered within %d s: the jail's program has stopped it (SIGSTOP), or %d programs that it started run already",
+		CALL_MS / 1000, CALLS_MAX);
+}
+
+static int await(int fd, short events, uint64_t until_ms, struct err *e)
+{
+	struct pollfd wanted = { .fd = fd, .events = events };
+	uint64_t now_ms;
+	int r;
+
+	do {
+		now_ms = clock_now_ms();
+		r = poll(&wanted, 1, now_ms < until_ms ? (int)(until_ms - now_ms) : 0);
+	} while (r < 0 && errno == EINTR);
+	return r == 1 ? 0 : late(e);
+}
+
 static int connect_to(int folder, const char *name, struct err *e)
 {
 	const struct sockaddr_un at = helper_address(folder, name);
+	const struct timeval most = { .tv_sec = CALL_MS / 1000 };
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&at, sizeof(at)) < 0)
-		return err_set(e, errno, "connect to the jail's helper");
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) < 0 ||
+	    connect(fd, (const struct sockaddr *)&at, sizeof(at)) < 0)
+		return errno == EAGAIN
+			       ? late(e)
+			       : err_set(e, errno, "connect to the jail's helper");
 	return io_steal_fd(&fd);
 }
 
-static int send_words(int to, char *const *words, size_t count, struct err *e)
+static int send_words(int to, char *const *words, size_t count, uint64_t until_ms,
+		      struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = io_write_all(to, words[i], strlen(words[i]) + 1);
-	return r < 0 ? err_set(e, -r, "talk to the jail's helper") : 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t at = 0, end = strlen(words[i]) + 1; r == 0 && at < end;) {
+			ssize_t n = send(to, words[i] + at, end - at,
+					 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+			if (n > 0)
+				at += (size_t)n;
+			else if (errno == EAGAIN)
+				r = await(to, POLLOUT, until_ms, e);
+			else
+				r = err_set(e, errno, "talk to the jail's helper");
+		}
+	return r;
+}
+
+/* a byte of the helper's, which the jail's program may have stopped or ended */
+static int hear(int from, uint64_t until_ms, struct err *e)
+{
+	char byte;
+	int r = await(from, POLLIN, until_ms, e);
+
+	return r < 0 || recv(from, &byte, 1, 0) == 1
+		       ? r
+		       : err_say(e, EPROTO,
+				 "the jail's helper has not started it: it was ended, or has no --files left");
 }
 
 int call_begin(int folder, const char *name, char *const *words, size_t count,
@@ -42,6 +92,7 @@ int call_begin(int folder, const char *name, char *const *words, size_t count,
 {
 	struct call_head h = { .args = (uint32_t)args,
 			       .env = (uint32_t)(count - args - 1) };
+	const uint64_t until_ms = clock_now_ms() + CALL_MS;
 	int started[2], r;
 	unsigned char why;
 	ssize_t n;
@@ -58,8 +109,11 @@ int call_begin(int folder, const char *name, char *const *words, size_t count,
 
 	if (fd < 0)
 		return fd;
-	if (pipe2(started, O_CLOEXEC) < 0)
-		return err_set(e, errno, "pipe");
+	r = hear(fd, until_ms, e);
+	if (r == 0 && pipe2(started, O_CLOEXEC) < 0)
+		r = err_set(e, errno, "pipe");
+	if (r < 0)
+		return r;
 
 	const int fds[CALL_FDS] = { stdio[0], stdio[1], stdio[2], started[1] };
 
@@ -68,15 +122,15 @@ int call_begin(int folder, const char *name, char *const *words, size_t count,
 	if (r < 0)
 		r = fd_passing_failed(-r, "talk to the jail's helper", e);
 	else
-		r = send_words(fd, words, count, e);
+		r = send_words(fd, words, count, until_ms, e);
+	if (r == 0)
+		r = await(started[0], POLLIN, until_ms, e);
 	n = r < 0 ? r : read(started[0], &why, 1);
 	(void)close(started[0]);
 	if (n == 1)
 		return err_set(e, why, "%.200s", words[1]);
-	if (r == 0 && recv(fd, &why, 1, 0) != 1)
-		return err_say(
-			e, EPROTO,
-			"the jail's helper has not started it: it was ended, or has no --files left");
+	if (r == 0)
+		r = hear(fd, until_ms, e);
 	return r < 0 ? r : io_steal_fd(&fd);
 }
 

@@ -5,9 +5,10 @@
  * The helper (helper.c) is started beside the jail's program by `run --hold`, behind the
  * same walls, and makes processes that have them, too. So nobody enters a jail, and
  * nothing has to put its walls up a second time. A call is a connection to its socket:
+ *	helper: a byte, so that no fd of the caller's waits in one that was stopped
  *	caller: struct call_head with CALL_FDS beside it, then its words, each with its
  *		NUL; then a byte for each signal that the program is to get
- *	helper: a byte when there is a process; then its end, a uint32_t as of waitpid(2)
+ *	helper: another byte when there is a process; then its end, a uint32_t as of waitpid(2)
  * The end of a connection ends the program. What the helper says may be the word of a
  * jail's program that has taken it over.
  */
@@ -20,6 +21,8 @@
 
 #define CALL_BYTES_MAX (1u << 20)
 #define CALL_WORDS_MAX 8192u
+#define CALL_MS 30000 /* until its program runs; then the call has failed */
+#define CALLS_MAX 64  /* programs that a helper has running; further calls wait */
 /* stdin, stdout, stderr, and the end of a pipe: the program has started when that is
  * closed; a byte before is the errno of why it has not */
 #define CALL_FDS 4
@@ -52,7 +55,7 @@ struct sockaddr_un helper_address(int folder, const char *name);
  * @stdio:	Become the program's
  *
  * Return: the connection, the caller's, once the program runs; or -errno: -ECONNREFUSED
- * (there is no helper), -E2BIG, or why the program cannot be executed
+ * (there is no helper), -ETIMEDOUT, -E2BIG, or why the program cannot be executed
  */
 int call_begin(int folder, const char *name, char *const *words, size_t count,
 	       size_t args, const int stdio[3], struct err *e);

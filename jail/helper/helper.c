@@ -20,8 +20,6 @@
 #include "jail/base/fd_passing.h"
 #include "jail/helper/call.h"
 
-#define CALLS_MAX 64
-
 static struct started {
 	int fd;    /* -1: none */
 	pid_t pid; /* 0: not started */
@@ -186,7 +184,9 @@ int main(void)
 		if (!room || !fds[CALLS_MAX].revents)
 			continue;
 		room->fd = accept4(STDIN_FILENO, NULL, NULL, SOCK_CLOEXEC);
-		if (room->fd < 0 && errno != EINTR && errno != ECONNABORTED)
+		if (room->fd >= 0)
+			(void)send(room->fd, "", 1, MSG_NOSIGNAL);
+		else if (errno != EINTR && errno != ECONNABORTED)
 			return 1;
 	}
 }

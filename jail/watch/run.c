@@ -17,6 +17,7 @@
 #include "jail/base/cancel.h"
 #include "jail/base/command.h"
 #include "jail/base/host.h"
+#include "jail/base/stdio_check.h"
 #include "jail/launch/shipped.h"
 #include "jail/plan/option.h"
 #include "jail/vm/take.h"
@@ -28,24 +29,6 @@
 #include "jail/watch/run_loop.h"
 
 #include "filter_watcher.h"
-
-/* The program gets stdin, stdout and stderr: none may lead out of its tree. */
-static int check_stdio(struct err *e)
-{
-	for (int fd = 0; fd <= 2; fd++) {
-		struct stat st;
-		int flags = fcntl(fd, F_GETFL);
-
-		if (flags < 0 || fstat(fd, &st) < 0)
-			return err_set(e, errno, "run: look at fd %d", fd);
-		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
-			return err_say(
-				e, EISDIR,
-				"run: fd %d is a folder or a path, through which the program could leave its tree: redirect it from a file or a pipe",
-				fd);
-	}
-	return 0;
-}
 
 /* up to a child that walks the stages */
 static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
@@ -257,7 +240,7 @@ int command_run(char *const *argv, struct err *e)
 {
 	static struct plan plan;
 	struct judgement j;
-	int report = -1, out = -1, r = check_stdio(e);
+	int report = -1, out = -1, r = stdio_check(e);
 
 	if (r == 0)
 		r = option_parse(&plan, argv, e);

@@ -64,7 +64,7 @@ enum { OPENED = 0, HELD = 1, LACKS = 77 };
 	X(IDS, "ids", "ids of its own (as root)")                                        \
 	X(SESSION, "session", "setsid")                                                  \
 	X(FDS, "fds", "foreign fds closed")                                              \
-	X(STDIO, "stdio", "no folder as stdin")                                          \
+	X(STDIO, "stdio", "check of stdin")                                              \
 	X(ENVIRONMENT, "environment", "environment from nothing")                        \
 	X(NOFILE, "nofile", "RLIMIT_NOFILE")                                             \
 	X(LISTENER, "listener-first", "listener sent before RLIMIT_NOFILE falls")        \

@@ -117,6 +117,7 @@ SCENE(as_root);
 SCENE(secret);
 SCENE(folder_stdin);
 SCENE(path_stdin);
+SCENE(memory_stdin);
 SCENE(chroot);
 SCENE(tree);
 SCENE(host_paths);

@@ -5,6 +5,7 @@
 #include "tests/escape/scene.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -54,6 +55,17 @@ static void path_stdin(struct run *r)
 	r->input = r->fd[0] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 const struct scene scene_path_stdin = { .set_up = path_stdin };
+
+static void memory_stdin(struct run *r)
+{
+	int fd = memfd_create("given", MFD_CLOEXEC);
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r->input = r->fd[0] = open(path, O_RDONLY | O_CLOEXEC);
+	(void)close(fd);
+}
+const struct scene scene_memory_stdin = { .set_up = memory_stdin };
 
 /* outside: behind a chroot alone, with the probe in the tree */
 static void chroot_set_up(struct run *r)

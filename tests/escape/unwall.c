@@ -250,31 +250,3 @@ int __wrap_setrlimit(int resource, const struct rlimit *limit)
 			return 0;
 	return __real_setrlimit(resource, limit);
 }
-
-/* for stdin, stdout and stderr: no folder and no O_PATH is seen */
-int __real_fstat(int fd, struct stat *st);
-int __wrap_fstat(int fd, struct stat *st);
-int __wrap_fstat(int fd, struct stat *st)
-{
-	int r = __real_fstat(fd, st);
-
-	if (r == 0 && fd <= 2 && S_ISDIR(st->st_mode) && without("stdio"))
-		st->st_mode = S_IFIFO | 0600;
-	return r;
-}
-
-int __real_fcntl(int fd, int command, long value);
-int __wrap_fcntl(int fd, int command, ...);
-int __wrap_fcntl(int fd, int command, ...)
-{
-	va_list args;
-	long value;
-	int r;
-
-	va_start(args, command);
-	value = va_arg(args, long);
-	va_end(args);
-	r = __real_fcntl(fd, command, value);
-	return r >= 0 && command == F_GETFL && fd <= 2 && without("stdio") ? r & ~O_PATH
-									   : r;
-}

@@ -78,6 +78,13 @@ int __wrap_capture_open(struct capture *c, int stdio[3], const struct plan *p,
 	return without("capture") ? 0 : __real_capture_open(c, stdio, p, e);
 }
 
+int __real_stdio_check(struct err *e);
+int __wrap_stdio_check(struct err *e);
+int __wrap_stdio_check(struct err *e)
+{
+	return without("stdio") ? 0 : __real_stdio_check(e);
+}
+
 int __real_landlock_restrict(const struct plan *p, int abi, struct err *e);
 int __wrap_landlock_restrict(const struct plan *p, int abi, struct err *e);
 int __wrap_landlock_restrict(const struct plan *p, int abi, struct err *e)

@@ -63,9 +63,14 @@ def confined(pid):
 
 
 def waits(pid):
-    """In a read of the answer: the words are sent by then."""
+    """In a poll: the helper does not answer."""
     with open(f"/proc/{pid}/syscall", encoding="ascii") as text:
-        return text.read().split()[0] == "0"
+        return text.read().split()[0] == "7"
+
+
+def block_signals():
+    """As an engine may leave them."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
 
 class Exec(OciScene):
@@ -211,6 +216,32 @@ class Exec(OciScene):
         self.assertIn("container not running", self.refused("exec", "b", "x"))
         self.done("delete", "b")
 
+    def test_given_fds(self):
+        """What leads further than to its own bytes is no program's stdin, stdout or stderr, as in run."""
+        pid = self.up("a")
+        memory = os.memfd_create("given")
+        os.write(memory, b"the caller's")
+        fds = {"a folder": os.open(self.folder, os.O_RDONLY), "an O_PATH fd": os.open(self.file("f"), os.O_PATH),
+               "such as a memfd": os.open(f"/proc/self/fd/{memory}", os.O_RDONLY), "neither a file": os.pidfd_open(os.getpid()),
+               "on no mounted file system": os.open("/proc/self/ns/net", os.O_RDONLY)}
+        # it opens stdin again for writing, and goes through it
+        code = ("import os\nfor path, flags in ('/proc/self/fd/0', os.O_RDWR), ('/proc/self/fd/0/.', os.O_RDONLY):\n"
+                "    try: print(os.open(path, flags))\n    except OSError: pass")
+        for kind, fd in fds.items():
+            for stream in "stdin", "stdout", "stderr":
+                with self.subTest(kind=kind, stream=stream):
+                    plain = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+                    done = subprocess.run(self.command("exec", "a", "/bin/python3", "-c", code, self.marker), env=self.env,
+                                          check=False, timeout=TIMEOUT, text=True, **(plain | {stream: fd}))
+                    self.assertEqual((done.returncode, done.stdout or ""), (125, ""))
+                    with open(self.log, encoding="utf-8") as log:
+                        told = json.loads(log.read().strip().split("\n")[-1])["msg"]
+                    self.assertRegex(told, rf"^{stream} \(fd .\) is .*{kind}.*: redirect it")
+            os.close(fd)
+        os.close(memory)
+        self.assertEqual(self.exec("a", code).returncode, 0)
+        self.over("a", pid)
+
     def test_many_at_once(self):
         """More than the helper starts at once; others wait for their turn."""
         pid = self.up("a", UP, MORE_PIDS)
@@ -265,17 +296,22 @@ class Exec(OciScene):
         pid = self.up("a", REACH + UP)
         told = json.loads(self.output().split("\n")[0])
         self.assertEqual(set(told.values()), {"No such file or directory"}, told)  # it is not even seen
+        told = []
         self.assertEqual(self.exec("a", "import os; os.kill(3, 9)").returncode, 137)
         self.assertIn("has ended the helper", self.refused("exec", "a", "x"))
         self.assertEqual(self.over("a", pid)["strays"], 0)
         # one that is stopped keeps nobody from the container, or from ending
         pid = self.up("c", f"import os; os.kill(3, 19); {UP}")
-        with subprocess.Popen(self.command("exec", "c", "/bin/python3"), env=self.env, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True) as caller:
-            self.until(lambda: waits(caller.pid))
-            self.done("delete", "--force", "c")
-            self.assertIn("the jail's helper", caller.communicate()[1])
-            self.assertEqual(caller.returncode, 125)
+        for ends in (lambda caller: caller.terminate(), lambda caller: None, lambda caller: self.done("delete", "--force", "c")):
+            with subprocess.Popen(self.command("exec", "c", "/bin/python3"), env=self.env, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True, preexec_fn=block_signals) as caller:
+                self.until(lambda caller=caller: waits(caller.pid))
+                ends(caller)
+                told.append((caller.communicate()[1], caller.wait()))
+        self.assertEqual(told[0], ("", -signal.SIGTERM))
+        self.assertRegex(told[1][0], r"has not answered within 30 s.*\(SIGSTOP\)")
+        self.assertIn("the jail's helper", told[2][0])
+        self.assertEqual([status for _, status in told[1:]], [125, 125])
         self.assertEqual(self.end(pid), 137)
         pid = self.up("b", "import os; os.kill(3, 19); raise SystemExit(4)")
         self.assertEqual(self.end(pid), 4)
@@ -325,6 +361,7 @@ class Exec(OciScene):
             with subprocess.Popen(self.command("exec", "a", "x"), env=self.env, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE) as caller:
                 peer = listener.accept()[0]
+                peer.sendall(b"\0")
                 fds = peer.recvmsg(12, socket.CMSG_SPACE(4 * 4))[1][0][2]
                 peer.sendall(b"\0")
                 for fd in array.array("i", fds):
