@@ -19,7 +19,6 @@
 #include "jail/watch/capture.h"
 #include "jail/base/json.h"
 
-#define READ_BYTES 65536
 #define PIPE_BYTES_MAX (1 << 20) /* a program may make the pipe that large: pipe(7) */
 
 void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t length)
@@ -40,19 +39,54 @@ void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t le
 	}
 }
 
+/* read the next bytes once the last ones are written */
+static ssize_t pass_on(struct capture_stream *s)
+{
+	ssize_t n;
+
+	if (s->at == s->end) {
+		n = read(s->outside, s->next, CAPTURE_READ);
+		if (n <= 0)
+			return n;
+		s->at = 0;
+		s->end = (size_t)n;
+	}
+	n = write(s->to, s->next + s->at, s->end - s->at);
+	s->at += n > 0 ? (size_t)n : 0;
+	return n;
+}
+
 ssize_t capture_read(struct capture_stream *s)
 {
-	static unsigned char bytes[READ_BYTES];
-	ssize_t n = read(s->outside, bytes, sizeof(bytes));
+	static unsigned char bytes[CAPTURE_READ];
+	ssize_t n = s->to < 0 ? read(s->outside, bytes, sizeof(bytes)) : pass_on(s);
 
-	if (n > 0)
+	if (n > 0 && s->to < 0)
 		capture_add(s, bytes, (size_t)n);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return n;
-	s->read_errnum = n < 0 ? errno : s->read_errnum;
+	/* a caller who reads no more is no error; the program gets SIGPIPE */
+	if (n < 0 && s->to < 0)
+		s->read_errnum = errno;
 	if (n <= 0)
 		io_close_fd(&s->outside);
 	return n;
+}
+
+struct pollfd capture_wanted(const struct capture_stream *s)
+{
+	return s->to >= 0 && s->outside >= 0 && s->at < s->end
+		       ? (struct pollfd){ s->to, POLLOUT, 0 }
+		       : (struct pollfd){ s->outside, POLLIN, 0 };
+}
+
+bool capture_pass(struct capture_stream *s)
+{
+	ssize_t n = s->to;
+
+	while (s->outside >= 0 && n >= 0)
+		n = capture_read(s);
+	return s->to >= 0 && s->outside >= 0 && s->at < s->end;
 }
 
 int capture_drain(struct capture *c, struct err *e)
@@ -64,7 +98,7 @@ int capture_drain(struct capture *c, struct err *e)
 		ssize_t left = 0, n = 1;
 		int held;
 
-		if (s->outside >= 0)
+		if (s->outside >= 0 && s->to < 0)
 			left = ioctl(s->outside, FIONREAD, &held) < 0 ? PIPE_BYTES_MAX
 								      : held;
 		for (; left > 0 && n > 0; left -= n)

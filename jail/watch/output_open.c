@@ -26,34 +26,61 @@ static bool is_wanted(const struct plan *p, int i)
 	return p->capture == CAPTURE_BOTH || (p->capture == CAPTURE_STDERR && i == 1);
 }
 
-static int open_stream(struct capture *c, int i, int *inside, const struct plan *p,
-		       struct err *e)
+/* a pipe that the program may open again under any id as /dev/stdout, to write */
+static int open_pipe(struct capture_stream *s, int *inside, struct err *e)
 {
-	struct capture_stream *s = &c->stream[i];
 	int ends[2];
 
-	s->half = (size_t)p->limit[LIMIT_OUTPUT_BYTES] / 2;
-	s->kept = calloc(3, s->half);
-	if (!s->kept || pipe2(ends, O_CLOEXEC) < 0)
-		return err_set(e, errno, "--capture: make room for %s", capture_names[i]);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(e, errno, "run: make a pipe for the program's output");
 	s->outside = ends[0];
 	*inside = ends[1];
-	/* under any id the program may open it again as /dev/stdout to write, not to
-	 * read */
 	if (fchmod(*inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
-		return err_set(e, errno, "--capture: set up the pipe of %s",
-			       capture_names[i]);
+		return err_set(e, errno, "run: set up a pipe for the program's output");
 	return 0;
+}
+
+static int open_kept(struct capture_stream *s, int *inside, const struct plan *p,
+		     struct err *e)
+{
+	s->half = (size_t)p->limit[LIMIT_OUTPUT_BYTES] / 2;
+	s->kept = calloc(3, s->half);
+	return s->kept ? open_pipe(s, inside, e)
+		       : err_set(e, errno, "--capture: keep --output-limit bytes");
+}
+
+/* Where fd @i is a pipe of the caller's. That is opened once more, since O_NONBLOCK on
+ * the caller's own fd would be the caller's, too. Who may not, may not read it either. */
+static int open_passed(struct capture *c, int i, int stdio[3], struct err *e)
+{
+	struct capture_stream *s = &c->stream[i];
+	struct stat st, first;
+	char path[32];
+
+	if (fstat(1 + i, &st) < 0 || !S_ISFIFO(st.st_mode))
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", 1 + i);
+	if (i && c->stream[0].to >= 0 && fstat(1, &first) == 0 &&
+	    first.st_dev == st.st_dev && first.st_ino == st.st_ino)
+		return stdio[2] = fcntl(stdio[1], F_DUPFD_CLOEXEC, 3);
+	s->to = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (s->to < 0 && access(path, R_OK) < 0)
+		return 0;
+	s->next = malloc(CAPTURE_READ);
+	if (s->to < 0 || !s->next)
+		return err_set(e, errno, "run: open the pipe again that is %s",
+			       capture_names[i]);
+	return open_pipe(s, &stdio[1 + i], e);
 }
 
 int capture_open(struct capture *c, int stdio[3], const struct plan *p, struct err *e)
 {
 	int r = 0;
 
-	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
-		if (is_wanted(p, i))
-			r = open_stream(c, i, &stdio[STDOUT_FILENO + i], p, e);
-	return r;
+	for (int i = 0; i < CAPTURE_STREAMS && r >= 0; i++)
+		r = is_wanted(p, i) ? open_kept(&c->stream[i], &stdio[1 + i], p, e)
+				    : open_passed(c, i, stdio, e);
+	return r < 0 ? r : 0;
 }
 
 void capture_end(struct capture *c)

@@ -5,7 +5,8 @@
  * Before the program starts, the launcher becomes a watcher. What stays open then, beside
  * stdin, stdout and stderr:
  *	the report, signalfd, the fds of --hold		opened by the caller's options
- *	control socket, gate, captured pipes, listener	of the jail
+ *	control socket, gate, pipes, listener		of the jail
+ *	stdout and stderr once more, if they are pipes	to pass on what is printed
  *	/work and /tmp of the jail, as paths		to ask whether they are full
  *	files of the cgroup leaf			usage, and cgroup.kill
  *	init's pidfd, the keeper's socket		for the end
@@ -66,7 +67,7 @@ static int run_confine(struct run *run, struct err *e)
 	static struct confinement told;
 	const struct jail *j = &run->up.jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
-	int keep[14 + EGRESS_FDS + CGROUP_HELD] = {
+	int keep[16 + EGRESS_FDS + CGROUP_HELD] = {
 		run->report,
 		run->hold[0],
 		run->hold[1],
@@ -79,6 +80,8 @@ static int run_confine(struct run *run, struct err *e)
 		j->keeper->socket,
 		out[0].outside,
 		out[1].outside,
+		out[0].to,
+		out[1].to,
 		run->up.gate.fd[GATE_LISTENER],
 		run->copier,
 	};
@@ -94,8 +97,8 @@ static int run_confine(struct run *run, struct err *e)
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 
-	memcpy(keep + 14, run->egress.fd, sizeof(run->egress.fd));
-	memcpy(keep + 14 + EGRESS_FDS, j->cgroup.held, sizeof(j->cgroup.held));
+	memcpy(keep + 16, run->egress.fd, sizeof(run->egress.fd));
+	memcpy(keep + 16 + EGRESS_FDS, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
 	/* of these nothing is used any more */

@@ -25,6 +25,7 @@
 #define CPU_POLL_MIN_MS 10
 #define SAMPLE_MAX_MS 10000 /* a jail whose memory nobody sees for so long is ended */
 #define LAST_SAMPLE_MS 1000
+#define WAIT_MAX_MS 3600000
 
 static void note_sample(struct run *run, const struct keeper_sample *s)
 {
@@ -167,7 +168,7 @@ static int next_timeout(const struct run *run)
 		left = run->flooded_ms;
 	if (left == NO_LIMIT)
 		return -1;
-	return left > 3600000 ? 3600000 : (int)left;
+	return left > WAIT_MAX_MS ? WAIT_MAX_MS : (int)left;
 }
 
 static void check_deadlines(struct run *run)
@@ -215,14 +216,20 @@ static void serve_control(struct run *run)
 	}
 }
 
-static void serve_signal(struct run *run)
+static bool read_signal(struct run *run)
 {
 	struct signalfd_siginfo info;
 
 	if (read(run->signals, &info, sizeof(info)) != sizeof(info))
-		return;
+		return false;
 	run->outcome.cancel_signal = (int)info.ssi_signo;
-	kill_for(run, VERDICT_CANCELLED);
+	return true;
+}
+
+static void serve_signal(struct run *run)
+{
+	if (read_signal(run))
+		kill_for(run, VERDICT_CANCELLED);
 }
 
 static void serve_listener(struct run *run)
@@ -287,6 +294,7 @@ static const struct {
 	{ offsetof(struct run, signals), serve_signal },
 	{ offsetof(struct run, hold[0]), serve_hold },
 	{ offsetof(struct run, outcome.refused.fd), serve_listener },
+	/* and what these are passed on to, see capture_wanted() */
 	{ offsetof(struct run, outcome.capture.stream[0].outside), serve_stdout },
 	{ offsetof(struct run, outcome.capture.stream[1].outside), serve_stderr },
 };
@@ -305,6 +313,9 @@ static void loop(struct run *run)
 			if (run->flooded_ms && sources[i].serve == serve_listener)
 				fds[i].fd = -1;
 		}
+		for (size_t i = 0; i < CAPTURE_STREAMS; i++)
+			fds[COUNT(sources) - CAPTURE_STREAMS + i] =
+				capture_wanted(&run->outcome.capture.stream[i]);
 		if (poll(fds, COUNT(sources), next_timeout(run)) < 0) {
 			if (errno == EINTR)
 				continue;
@@ -316,6 +327,34 @@ static void loop(struct run *run)
 				sources[i].serve(run);
 		if (!run->ended && run->outcome.started)
 			check_deadlines(run);
+	}
+}
+
+/* What the program printed before it ended by itself is passed on, however slow its
+ * reader is; after a kill, as much as the caller's pipe has room for. A signal or
+ * --wall-time ends that as it ends the program. */
+static void deliver(struct run *run)
+{
+	struct outcome *o = &run->outcome;
+	struct capture_stream *s = o->capture.stream;
+	uint64_t wall = run->up.jail.plan->limit[LIMIT_WALL_MS];
+
+	while ((capture_pass(&s[0]) | capture_pass(&s[1])) && o->killed == NOT_KILLED &&
+	       !run->lost.errnum) {
+		uint64_t ran = clock_now_ms() - run->start_ms;
+		uint64_t left = wall > ran ? wall - ran : 0;
+		struct pollfd fds[] = { { run->signals, POLLIN, 0 },
+					capture_wanted(&s[0]),
+					capture_wanted(&s[1]) };
+
+		if (left) {
+			(void)poll(fds, COUNT(fds),
+				   left > WAIT_MAX_MS ? WAIT_MAX_MS : (int)left);
+			if (!fds[0].revents || !read_signal(run))
+				continue;
+		}
+		o->killed = left ? VERDICT_CANCELLED : VERDICT_WALL_TIMEOUT;
+		o->have_exit = false;
 	}
 }
 
@@ -364,6 +403,7 @@ int run_loop_run(struct run *run, struct err *e)
 	launch_wait(&run->up.jail);
 	/* no process is left that could write */
 	r = capture_drain(&o->capture, e);
+	deliver(run);
 	o->cgroup = run->up.jail.limited;
 	/* without what the jail used before its program started */
 	if (o->cgroup)

@@ -252,6 +252,21 @@ static void reopen_stdin(char **argv)
 	     syscall(SYS_openat2, AT_FDCWD, "/proc/self/fd/0", &how, sizeof(how)));
 }
 
+/* argv: what the caller has written into the pipe that is stderr */
+static void reopen_stderr(char **argv)
+{
+	const char *marker = probe_word(argv, 0, "the caller's word");
+	static char text[4096];
+	int fd;
+
+	(void)fchmod(2, 0666);
+	fd = open("/proc/self/fd/2", O_RDONLY | O_NONBLOCK);
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		door_word("read it", strstr(text, marker) != NULL, "something else");
+	else
+		door("read it", -1);
+}
+
 static const struct probe probes[] = {
 	{ "root-create", "make a file, folder, link or FIFO in the root tree",
 	  W(OVERLAY) | W(READ_ONLY) | W(LANDLOCK) | W(IDS), &scene_tree, root_create, 0,
@@ -286,6 +301,8 @@ static const struct probe probes[] = {
 	  W(NODES), NULL, open_device, 0, NULL },
 	{ "stdin-reopen", "write to a file that was given as read-only stdin",
 	  W(LANDLOCK) | W(SHUT) | W(IDS), &scene_given_file, reopen_stdin, 0, NULL },
+	{ "pipe-reopen", "take what others have written into a pipe given as stderr",
+	  W(CAPTURE) | W(IDS), &scene_given_pipe, reopen_stderr, 0, NULL },
 };
 
 AREA(file, "file system", probes);

@@ -134,6 +134,7 @@ SCENE(setuid_file);
 SCENE(node);
 SCENE(executable);
 SCENE(given_file);
+SCENE(given_pipe);
 SCENE(leaked);
 SCENE(leaked_chdir);
 SCENE(leaked_exec);

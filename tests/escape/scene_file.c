@@ -289,6 +289,21 @@ static void given_file(struct run *r)
 }
 const struct scene scene_given_file = { .set_up = given_file };
 
+/* stderr is a pipe in which something of the caller's waits for its reader */
+static void given_pipe(struct run *r)
+{
+	if (pipe2(r->fd, O_CLOEXEC) < 0 ||
+	    write(r->fd[1], r->marker, strlen(r->marker)) < 0)
+		r->missing = "a pipe";
+	run_word(r, "%s", r->marker);
+}
+
+static void given_pipe_child(struct run *r)
+{
+	(void)dup2(r->fd[1], 2);
+}
+const struct scene scene_given_pipe = { .set_up = given_pipe, .child = given_pipe_child };
+
 #define FIRST_LEAK 60
 
 /* the caller leaves a file and the host's root open, and not to be closed at exec */
