@@ -110,6 +110,15 @@ enum wire_how {
 	WIRE_HOW_EXIT = 2, /* raised SystemExit; code is its status; variables kept */
 };
 
+/* what an exception says that there was too little of: the step's own word */
+enum wire_met {
+	WIRE_MET_MEMORY = 1u << 0,
+	WIRE_MET_TASKS = 1u << 1, /* processes and threads */
+	WIRE_MET_FILES = 1u << 2, /* that are open */
+	WIRE_MET_FILE_SIZE = 1u << 3,
+	WIRE_MET_DISK = 1u << 4,
+};
+
 /* WIRE_DONE: how a step ended */
 struct wire_done {
 	uint32_t how;  /* enum wire_how */
@@ -117,8 +126,8 @@ struct wire_done {
 	uint64_t wall_us;
 	uint64_t cpu_us;
 	uint64_t max_rss_bytes;
-	uint32_t strays;   /* threads and children the step left running */
-	uint32_t reserved; /* zero */
+	uint32_t strays; /* threads and children the step left running */
+	uint32_t met;    /* bits of enum wire_met: what its exception speaks of */
 };
 
 /*

@@ -21,8 +21,8 @@
 
 /* what a jail's processes use, where no cgroup counts it */
 struct keeper_sample {
-	int32_t errnum; /* why nothing is known, or 0 */
-	uint32_t processes;
+	int32_t errnum;            /* why nothing is known, or 0 */
+	uint32_t processes, tasks; /* tasks: their threads, each */
 	uint64_t memory_bytes, cpu_us;
 };
 

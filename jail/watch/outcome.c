@@ -32,6 +32,16 @@ static bool has_happened(const struct outcome *o, uint64_t count)
 	return outcome_counted(o, count) && count > 0;
 }
 
+uint64_t outcome_memory(const struct outcome *o)
+{
+	uint64_t peak = o->usage.memory_peak_bytes;
+
+	if (outcome_counted(o, peak))
+		return peak;
+	return o->exit.max_rss_bytes > o->peak.memory_bytes ? o->exit.max_rss_bytes
+							    : o->peak.memory_bytes;
+}
+
 uint64_t outcome_cpu_us(const struct outcome *o)
 {
 	uint64_t told = o->exit.user_us + o->exit.system_us;
@@ -103,6 +113,88 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 	return o->full > 0 ? VERDICT_DISK : VERDICT_EXITED;
 }
 
+#define BIT(limit) (1ULL << (limit))
+
+/* was it the leaf's own limit? Else one above it was reached: the kernel tells no more */
+static bool is_own(const struct outcome *o, const struct plan *p, enum limit limit)
+{
+	if (!o->cgroup)
+		return true;
+	return limit == LIMIT_MEMORY_BYTES ? o->usage.ooms > 0
+	       : limit == LIMIT_PIDS       ? o->usage.pids_peak > p->limit[LIMIT_PIDS]
+					   : true;
+}
+
+static uint64_t find_met(const struct outcome *o, const struct plan *p,
+			 const struct judgement *j)
+{
+	static const uint64_t ends[VERDICT_COUNT] = {
+		[VERDICT_WALL_TIMEOUT] = BIT(LIMIT_WALL_MS),
+		[VERDICT_CPU_TIMEOUT] = BIT(LIMIT_CPU_MS),
+		[VERDICT_MEMORY] = BIT(LIMIT_MEMORY_BYTES),
+		[VERDICT_PIDS] = BIT(LIMIT_PIDS),
+	};
+	uint64_t met = ends[j->verdict];
+
+	/* the counts of a session's leaf may be of an earlier step */
+	if (has_happened(o, o->usage.pids_refused) && !p->session)
+		met |= BIT(LIMIT_PIDS);
+	if (has_happened(o, o->usage.oom_kills) && !p->session)
+		met |= BIT(LIMIT_MEMORY_BYTES);
+	if (j->signal == SIGXFSZ)
+		met |= BIT(LIMIT_FILE_BYTES);
+	if (o->full > 0 && (o->full & TMPFS_USAGE_WORK))
+		met |= BIT(LIMIT_WORK_BYTES);
+	if (o->full > 0 && (o->full & TMPFS_USAGE_TMP))
+		met |= BIT(LIMIT_TMP_BYTES);
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		if (!is_own(o, p, (enum limit)i))
+			met &= ~BIT(i);
+	return met;
+}
+
+/* Words of the step; and, where no cgroup counts, peaks. With one, memory that there is
+ * not is no exception but a kill. */
+static uint64_t find_near(const struct outcome *o, const struct plan *p)
+{
+	static const uint64_t words[] = {
+		BIT(LIMIT_MEMORY_BYTES),
+		BIT(LIMIT_PIDS),
+		BIT(LIMIT_FILES),
+		BIT(LIMIT_FILE_BYTES),
+		BIT(LIMIT_WORK_BYTES) | BIT(LIMIT_TMP_BYTES),
+	};
+	uint64_t near = 0, memory = p->limit[LIMIT_MEMORY_BYTES];
+
+	for (size_t i = 0; i < COUNT(words); i++)
+		if (o->met >> i & 1)
+			near |= words[i];
+	if (o->cgroup)
+		return near & ~BIT(LIMIT_MEMORY_BYTES);
+	if (outcome_memory(o) >= memory - memory / 4)
+		near |= BIT(LIMIT_MEMORY_BYTES);
+	if (o->peak.tasks >= p->limit[LIMIT_PIDS])
+		near |= BIT(LIMIT_PIDS);
+	return near;
+}
+
+void outcome_limits(const struct outcome *o, const struct plan *p, struct judgement *j)
+{
+	const uint64_t disk = BIT(LIMIT_WORK_BYTES) | BIT(LIMIT_TMP_BYTES);
+
+	j->met = find_met(o, p, j);
+	j->near = 0;
+	/* an end that is explained has one cause */
+	if (!o->started || o->killed != NOT_KILLED || (!j->signal && j->exit_code <= 0))
+		return;
+	j->near = find_near(o, p) & ~j->met;
+	if (j->met & disk)
+		j->near &= ~disk;
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		if (p->limit[i] == NO_LIMIT)
+			j->near &= ~BIT(i);
+}
+
 static int status_of(const struct outcome *o, const struct judgement *j)
 {
 	if (j->verdict == VERDICT_WALL_TIMEOUT)
@@ -134,6 +226,7 @@ void outcome_judge(const struct outcome *o, const struct plan *p, struct judgeme
 		(void)err_say(
 			&j->error, ECHILD,
 			"the jail's init ended before it reported how the program ended, and stepjail did not kill it");
+	outcome_limits(o, p, j);
 	j->status = status_of(o, j);
 	if (j->status == 0 && o->out.errnum)
 		j->status = STATUS_UNWRITTEN;

@@ -67,7 +67,9 @@ struct outcome {
 	struct cgroup_usage usage;         /* with that taken off */
 	int full;                  /* enum tmpfs_usage_bit bits; negative: not known */
 	struct keeper_sample peak; /* the highest samples, where no cgroup counts */
+	uint64_t stack_bytes;      /* RLIMIT_STACK, which no option sets; or NO_LIMIT */
 	unsigned int strays; /* processes that outlived the program, and were killed */
+	uint32_t met;        /* of a step: enum wire_met, by its own word */
 	const struct egress *egress; /* its map is NULL: no host was allowed */
 	bool copied;                 /* out is filled */
 	struct copied out;           /* of --out */
@@ -79,6 +81,9 @@ struct judgement {
 	int signal;       /* that ended the program, 0 if none did */
 	int status;       /* stepjail's own exit status */
 	struct err error; /* for VERDICT_LAUNCHER_ERROR */
+	/* limits, a bit each by its place in the plan: that were met, as the kernel or
+	 * stepjail counted; and those that what is known points to, which is a hint */
+	uint64_t met, near;
 };
 
 /**
@@ -92,8 +97,20 @@ struct judgement {
  */
 void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
 
+/**
+ * outcome_limits() - Which limits explain the end? Fills @j's last two from the rest of it
+ *
+ * A part of outcome_judge(); again for who changes the verdict afterwards. What a program
+ * was refused and lived with, no kernel without a cgroup tells: then a peak at three
+ * quarters of a limit, or the word of a step, is the hint.
+ */
+void outcome_limits(const struct outcome *o, const struct plan *p, struct judgement *j);
+
 /** outcome_counted() - Is this value of the usage known? */
 bool outcome_counted(const struct outcome *o, uint64_t value);
+
+/** outcome_memory() - The highest memory of the jail in bytes, likewise */
+uint64_t outcome_memory(const struct outcome *o);
 
 /** outcome_cpu_us() - CPU time of the whole jail in microseconds, from the best source */
 uint64_t outcome_cpu_us(const struct outcome *o);

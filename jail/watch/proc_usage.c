@@ -137,7 +137,7 @@ static ssize_t read_status(pid_t *pid, char *text, size_t size)
 }
 
 /* page tables are memory, too: a sparse mapping can have more of them than of pages */
-static int add_memory(pid_t pid, bool exact, uint64_t *bytes)
+static int add_memory(pid_t pid, bool exact, uint64_t *bytes, unsigned int *tasks)
 {
 	static char text[65536]; /* the caller's groups are in it */
 	char rollup[4096];
@@ -145,6 +145,7 @@ static int add_memory(pid_t pid, bool exact, uint64_t *bytes)
 
 	if (n < 0)
 		return has_ended((int)-n) ? 0 : (int)n;
+	*tasks += (unsigned int)procfs_number(text, "Threads:", 10);
 	*bytes += kib_of(text, "VmPTE:");
 	if (exact && procfs_read(pid, "smaps_rollup", rollup, sizeof(rollup)) > 0)
 		*bytes += kib_of(rollup, "Pss_Anon:") + kib_of(rollup, "Pss_Shmem:") +
@@ -191,13 +192,14 @@ int proc_usage_check(pid_t init, struct err *e)
 	return 0;
 }
 
-static int sum_memory(const struct found *f, bool exact, uint64_t *bytes)
+static int sum_memory(const struct found *f, bool exact, uint64_t *bytes,
+		      unsigned int *tasks)
 {
 	int r = 0;
 
-	*bytes = 0;
+	*bytes = *tasks = 0;
 	for (unsigned int i = 0; r == 0 && i < f->count; i++)
-		r = add_memory(f->pid[i], exact, bytes);
+		r = add_memory(f->pid[i], exact, bytes, tasks);
 	return r;
 }
 
@@ -243,10 +245,11 @@ static int find_all(struct found *f, pid_t init, uint64_t *cpu_us)
 int proc_usage_exact(pid_t init, uint64_t *bytes)
 {
 	struct found f = { 0 };
+	unsigned int tasks;
 	int r = find_processes(&f, init);
 
 	if (r == 0)
-		r = sum_memory(&f, true, bytes);
+		r = sum_memory(&f, true, bytes, &tasks);
 	free(f.pid);
 	return r;
 }
@@ -271,7 +274,7 @@ int proc_usage_quick(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 	if (r == 0 && cpu_us < w->found_us)
 		r = find_all(&f, init, &cpu_us);
 	if (r == 0)
-		r = sum_memory(&f, false, &w->memory_bytes);
+		r = sum_memory(&f, false, &w->memory_bytes, &w->tasks);
 	if (r < 0)
 		return err_set(e, -r, "watch: look at what the jail's processes use");
 	if (cpu_us < w->found_us)
@@ -279,6 +282,7 @@ int proc_usage_quick(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 	w->found_us = cpu_us;
 	w->cpu_us = cpu_us + w->lost_us;
 	w->processes = f.count - 1;
+	w->tasks -= w->tasks > 0; /* that of init */
 	if (w->memory_bytes <= limit_bytes)
 		return 0;
 	due = is_due(w, limit_bytes);
@@ -314,4 +318,5 @@ void proc_usage_look(void *owner, pid_t init, struct keeper_sample *s)
 	s->memory_bytes = usage.memory_bytes;
 	s->cpu_us = usage.cpu_us;
 	s->processes = usage.processes;
+	s->tasks = usage.tasks;
 }

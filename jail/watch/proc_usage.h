@@ -15,6 +15,7 @@ struct proc_usage {
 	uint64_t memory_bytes;  /* anonymous and shared memory, swap, page tables */
 	uint64_t cpu_us;        /* CPU time of all processes, ended ones included */
 	unsigned int processes; /* stepjail-init not counted */
+	unsigned int tasks;     /* their threads, likewise */
 	/* this file's own, from one sample of a jail to the next; 0 before the first */
 	uint64_t exact_bytes;   /* memory as last counted exactly */
 	uint64_t quick_bytes;   /* the sum that had made it so */

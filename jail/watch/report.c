@@ -6,6 +6,8 @@
  *   stepjail, verdict, exit_code, signal, status, error
  *   violation     name of the first call that was refused as a violation
  *   violations    all of them, by kind: syscall, arch, asks, args, pid, when, count
+ *   limits        that explain the end: option and value of each; sure, where the kernel or
+ *		   stepjail counted it, else it is a hint
  *   wall_ms, cpu_ms, cpu_user_ms, cpu_system_ms, cpu_throttled_ms
  *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
  *   full          which tmpfs had no block or no inode left at the end
@@ -50,7 +52,7 @@
 
 #include "init/io.h"
 #include "jail/egress/report.h"
-#include "jail/plan/option.h"
+#include "jail/plan/option_row.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
 #include "jail/base/version.h"
@@ -86,13 +88,8 @@ static void write_usage(FILE *out, const struct outcome *o)
 	bool split = leaf || o->have_exit;
 	uint64_t user = leaf ? o->usage.user_us : o->exit.user_us;
 	uint64_t system = leaf ? o->usage.system_us : o->exit.system_us;
-	uint64_t peak = o->usage.memory_peak_bytes;
+	uint64_t peak = outcome_memory(o);
 
-	if (!outcome_counted(o, peak)) {
-		peak = o->peak.memory_bytes;
-		if (o->exit.max_rss_bytes > peak)
-			peak = o->exit.max_rss_bytes;
-	}
 	json_number(",\"wall_ms\":", o->started, o->wall_ms, out);
 	json_number(",\"cpu_ms\":", o->started && (split || !o->cgroup),
 		    outcome_cpu_us(o) / 1000, out);
@@ -109,6 +106,27 @@ static void write_usage(FILE *out, const struct outcome *o)
 	count(",\"pids_refused\":", o, o->usage.pids_refused, 1, out);
 	json_number(",\"strays\":", o->started, o->strays, out);
 	write_full(out, o);
+}
+
+void report_limits(const struct judgement *j, const uint64_t *limit, FILE *out)
+{
+	const char *before = "{\"option\":\"--";
+	char number[VALUE_TEXT_MAX];
+
+	(void)fputs(",\"limits\":[", out);
+	for (size_t i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
+		uint64_t bit = row->is_limit ? 1ULL << row->limit : 0;
+
+		if (!((j->met | j->near) & bit))
+			continue;
+		(void)fprintf(out, "%s%s\",\"value\":\"%s\",\"sure\":%s}", before,
+			      row->name,
+			      value_print(row->kind, limit[row->limit], number),
+			      j->met & bit ? "true" : "false");
+		before = ",{\"option\":\"--";
+	}
+	(void)fputc(']', out);
 }
 
 static void write_copied(FILE *out, const struct outcome *o)
@@ -198,6 +216,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"violations\":", out);
 	violation_print(&o->refused, o->listened, out);
 	json_after(",\"error\":", j->error.errnum ? j->error.text : NULL, out);
+	report_limits(j, jail->plan ? jail->plan->limit : NULL, out);
 	write_usage(out, o);
 	(void)fputs(",\"output\":", out);
 	capture_print(&o->capture, out);

@@ -40,6 +40,12 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 		 const struct judgement *j, struct err *e);
 
 /**
+ * report_limits() - Write the member "limits": those that explain an end
+ * @limit:	Their values, LIMIT_COUNT of them: a step's may be others than the plan's
+ */
+void report_limits(const struct judgement *j, const uint64_t *limit, FILE *out);
+
+/**
  * report_posture() - Write a posture as a JSON object, or null where it is not known
  *
  * With the digests of the plan, of the program's words and of the root tree.

@@ -13,6 +13,7 @@
  *	the copier's socket				with --out
  */
 #include <string.h>
+#include <sys/resource.h>
 
 #include "init/io.h"
 #include "jail/base/cancel.h"
@@ -37,8 +38,11 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 {
 	static struct parts parts;
 	struct jail *j = &run->up.jail;
+	struct rlimit stack = { RLIM_INFINITY, RLIM_INFINITY };
 	int r = cancel_open(&run->signals, e);
 
+	(void)getrlimit(RLIMIT_STACK, &stack);
+	run->outcome.stack_bytes = stack.rlim_cur;
 	if (r == 0)
 		r = capture_open(&run->outcome.capture, j->stdio, p, e);
 	if (r == 0)
@@ -203,8 +207,10 @@ int run_plan(const struct plan *p, int report, int out, struct judgement *j,
 	if (r < 0 && run.outcome.started)
 		(void)err_within(&failed, "the program was started, and killed: ");
 	if (r < 0)
-		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,
-					 failed };
+		*j = (struct judgement){ .verdict = VERDICT_LAUNCHER_ERROR,
+					 .exit_code = -1,
+					 .status = STATUS_FAILED,
+					 .error = failed };
 	else
 		outcome_judge(&run.outcome, p, j);
 	if (j->status == STATUS_FAILED)

@@ -37,6 +37,8 @@ static void note_sample(struct run *run, const struct keeper_sample *s)
 		peak->cpu_us = s->cpu_us;
 	if (s->processes > peak->processes)
 		peak->processes = s->processes;
+	if (s->tasks > peak->tasks)
+		peak->tasks = s->tasks;
 }
 
 static void ask_sample(struct run *run)

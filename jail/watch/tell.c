@@ -10,37 +10,63 @@
 #include "jail/plan/option_row.h"
 #include "jail/watch/run.h"
 
-/* limits whose end is a kill by stepjail or the kernel; VERDICT_DISK is told apart */
-static const struct {
-	enum verdict verdict;
-	enum limit limit;
-} limits[] = {
-	{ VERDICT_WALL_TIMEOUT, LIMIT_WALL_MS },
-	{ VERDICT_CPU_TIMEOUT, LIMIT_CPU_MS },
-	{ VERDICT_MEMORY, LIMIT_MEMORY_BYTES },
-	{ VERDICT_PIDS, LIMIT_PIDS },
-};
-
-static void tell_limit(const char *words, enum limit limit, const struct plan *p)
+/* of a limit that was met; what a run's end is called by it */
+static const char *words_of(enum limit limit, const struct judgement *j)
 {
-	char number[VALUE_TEXT_MAX];
-
-	for (size_t i = 0; i < option_row_count; i++)
-		if (option_rows[i].is_limit && option_rows[i].limit == limit)
-			(void)fprintf(stderr, "stepjail: %s: --%s %s\n", words,
-				      option_rows[i].name,
-				      value_print(option_rows[i].kind, p->limit[limit],
-						  number));
+	if (limit == LIMIT_PIDS)
+		return "a process or thread was refused";
+	if (limit == LIMIT_WORK_BYTES)
+		return "/work is full (or out of --inodes)";
+	if (limit == LIMIT_TMP_BYTES)
+		return "/tmp is full (or out of --inodes)";
+	if (limit == LIMIT_FILE_BYTES)
+		return "killed: a file grew too large";
+	return j->exit_code >= 0 ? "a process of it was killed" : "killed";
 }
 
-static void tell_disk(const struct outcome *o, const struct plan *p, int signal)
+static void tell_limits(const struct outcome *o, const struct judgement *j,
+			const struct plan *p)
 {
-	if (signal == SIGXFSZ)
-		tell_limit("killed: a file grew too large", LIMIT_FILE_BYTES, p);
-	if (o->full > 0 && (o->full & TMPFS_USAGE_WORK))
-		tell_limit("/work is full (or out of --inodes)", LIMIT_WORK_BYTES, p);
-	if (o->full > 0 && (o->full & TMPFS_USAGE_TMP))
-		tell_limit("/tmp is full (or out of --inodes)", LIMIT_TMP_BYTES, p);
+	char number[VALUE_TEXT_MAX], peak[VALUE_TEXT_MAX] = "";
+
+	for (size_t i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
+		uint64_t bit = row->is_limit ? 1ULL << row->limit : 0;
+		bool memory = row->limit == LIMIT_MEMORY_BYTES;
+
+		if (!((j->met | j->near) & bit))
+			continue;
+		(void)value_print(row->kind, p->limit[row->limit], number);
+		if (j->met & bit)
+			(void)fprintf(stderr, "stepjail: %s: --%s %s\n",
+				      words_of(row->limit, j), row->name, number);
+		else
+			(void)fprintf(
+				stderr,
+				"stepjail: hint: a limit may be the cause: it had %s of --%s %s\n",
+				value_print(row->kind,
+					    memory ? outcome_memory(o) >> 20 << 20
+						   : o->peak.tasks,
+					    peak),
+				row->name, number);
+	}
+}
+
+/* a signal that stepjail did not send, and that a shell would tell of */
+static void tell_signal(const struct outcome *o, const struct judgement *j)
+{
+	char stack[VALUE_TEXT_MAX];
+
+	if (j->verdict != VERDICT_SIGNALED || j->signal == SIGINT || j->signal == SIGPIPE)
+		return;
+	(void)fprintf(stderr, "stepjail: ended by signal %d (%s)", j->signal,
+		      strsignal(j->signal));
+	if (j->signal == SIGSEGV)
+		(void)fprintf(
+			stderr,
+			": a fault of the program's, or its stack was full (ulimit -s of the caller: %s)",
+			value_print(VALUE_SIZE, o->stack_bytes, stack));
+	(void)fputc('\n', stderr);
 }
 
 static void tell_violations(const struct violations *v, bool killed, bool locked)
@@ -83,34 +109,18 @@ static void tell_copied(const struct copied *c, const char *folder)
 	(void)fputc('\n', stderr);
 }
 
-/* was it the leaf's own limit? Else one above it was reached: the kernel tells no more */
-static bool is_own(const struct outcome *o, const struct judgement *j,
-		   const struct plan *p)
-{
-	if (!o->cgroup)
-		return true;
-	return j->verdict == VERDICT_MEMORY ? o->usage.ooms > 0
-	       : j->verdict == VERDICT_PIDS ? o->usage.pids_peak > p->limit[LIMIT_PIDS]
-					    : true;
-}
-
 void run_tell(const struct outcome *o, const struct judgement *j, const struct plan *p)
 {
-	bool pids = j->verdict == VERDICT_PIDS, own = is_own(o, j, p);
-	const char *words = pids                ? "a process or thread was refused"
-			    : j->exit_code >= 0 ? "a process of it was killed"
-						: "killed";
+	bool pids = j->verdict == VERDICT_PIDS;
 
-	for (size_t i = 0; own && i < COUNT(limits); i++)
-		if (limits[i].verdict == j->verdict)
-			tell_limit(words, limits[i].limit, p);
-	if (!own)
+	tell_signal(o, j);
+	tell_limits(o, j, p);
+	if ((pids || j->verdict == VERDICT_MEMORY) && !j->met)
 		(void)fprintf(
 			stderr,
 			"stepjail: %s: --total-%s, or a limit of the host: its own --%s was not reached\n",
-			words, pids ? "pids" : "memory", pids ? "pids" : "memory");
-	if (j->verdict == VERDICT_DISK)
-		tell_disk(o, p, j->signal);
+			words_of(pids ? LIMIT_PIDS : LIMIT_MEMORY_BYTES, j),
+			pids ? "pids" : "memory", pids ? "pids" : "memory");
 	if (o->copied)
 		tell_copied(&o->out, p->out);
 	egress_tell(o->egress);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "rootfs/interpreter/clock.h"
+#include "rootfs/interpreter/limits.h"
 #include "rootfs/interpreter/python.h"
 #include "rootfs/interpreter/state.h"
 #include "rootfs/interpreter/tables.h"
@@ -181,6 +182,8 @@ static int python_main(int argc, char **argv)
 		status = python_config(&config);
 	if (!PyStatus_Exception(status))
 		status = python_start(&config);
+	if (!PyStatus_Exception(status) && limits_install() < 0)
+		status = PyStatus_NoMemory();
 	if (PyStatus_Exception(status))
 		Py_ExitStatusException(status); /* --version and --help end here too */
 	return Py_RunMain();

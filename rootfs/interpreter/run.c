@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -33,6 +34,7 @@
 #include "init/wire.h"
 #include "rootfs/interpreter/clock.h"
 #include "rootfs/interpreter/fork.h"
+#include "rootfs/interpreter/limits.h"
 #include "rootfs/interpreter/lines.h"
 #include "rootfs/interpreter/media.h"
 #include "rootfs/interpreter/probe.h"
@@ -173,6 +175,10 @@ static void conclude(struct outcome *o)
 		return;
 
 	PyObject *problem = take_exception();
+
+	/* now, while all is as it was when it was raised */
+	o->done.met = limits_met(problem);
+
 	PyObject *got = PyObject_CallOneArg(run.conclude, problem ? problem : Py_None);
 	PyObject *trace = NULL;
 
@@ -272,8 +278,13 @@ static int fork_among(bool last, int *spoken)
 
 	fork_release();
 	_PyEval_SetSwitchInterval(interval_us);
-	if (pid < 0)
+	if (pid < 0) {
+		(void)dprintf(
+			STDERR_FILENO,
+			"stepjail-interpreter: no process can be made to leave the step's threads (--pids, --memory): %s\n",
+			strerror(errno));
 		_exit(1);
+	}
 	if (pid == 0) {
 		if (!last)
 			probe_locks();

@@ -85,6 +85,7 @@ COPIED = {"files": "int", "folders": "int", "bytes": "int", "error": "str|null",
           "left_out": {"link": "int", "special": "int", "hidden": "int", "name": "int", "deep": "int",
                        "limit": "int", "closed": "int", "unwritten": "int"}}
 REPORT = {"stepjail": "str", "verdict": "str", **ENDED, "status": "int", "error": "str|null",
+          "limits": [{"option": "str", "value": "str", "sure": "bool"}],
           "violations": (REFUSED, "null"), "wall_ms": "int|null", "cpu_ms": "int|null",
           "cpu_user_ms": "int|null", "cpu_system_ms": "int|null", "cpu_throttled_ms": "int|null",
           "memory_peak_bytes": "int|null", "oom_kills": "int|null", "pids_peak": "int|null",

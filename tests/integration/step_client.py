@@ -228,8 +228,8 @@ class Step:
         else:
             assert kind == DONE, kind
             (self.how, self.code, self.wall_us, self.cpu_us, self.rss, self.strays,
-             reserved) = DONE_PAYLOAD.unpack(data)
-            assert reserved == 0 and self.channel.sender == self.host_pid
+             self.met) = DONE_PAYLOAD.unpack(data)
+            assert self.channel.sender == self.host_pid
             self.state = State(self.channel, self.pid, self.host_pid)
             return True
         return False

@@ -142,7 +142,7 @@ FIELDS = {
     "stepjail", "verdict", "exit_code", "signal", "status", "violation", "error", "wall_ms",
     "cpu_ms", "cpu_user_ms", "cpu_system_ms", "cpu_throttled_ms", "memory_peak_bytes",
     "oom_kills", "pids_peak", "pids_refused", "strays", "output", "not_enforced",
-    "host_uid", "full", "out", "cgroup_limits", "violations", "posture", "shut",
+    "host_uid", "full", "limits", "out", "cgroup_limits", "violations", "posture", "shut",
 }
 
 

@@ -63,8 +63,19 @@ class Told(Host):
         self.assertEqual(self.told(CALL, "--learn"), [])
 
     def test_nothing_to_say(self):
-        for code in ("print(1)", "raise ValueError", "import os; os.kill(os.getpid(), 9)"):
+        for code in ("print(1)", "raise ValueError", "import os; os.kill(os.getpid(), 2)",
+                     "import os, signal; signal.signal(13, signal.SIG_DFL); os.kill(os.getpid(), 13)"):
             self.assertEqual(self.told(code), [])
+
+    def test_signals(self):
+        """As a shell tells of them; stepjail has sent none of these."""
+        for number, said in ((9, "9 (Killed)"), (6, "6 (Aborted)"), (15, "15 (Terminated)")):
+            code = f"import os; os.kill(os.getpid(), {number})"
+            self.assertEqual(self.told(code), [f"stepjail: ended by signal {said}"])
+            self.assertEqual(self.told(code, "--quiet"), [])
+        line, = self.told("import os; os.kill(os.getpid(), 11)")
+        self.assertRegex(line, r"^stepjail: ended by signal 11 \(Segmentation fault\): a fault of the program's, or "
+                               r"its stack was full \(ulimit -s of the caller: (\d+[KMG]?|unlimited)\)$")
 
     def test_quiet_is_no_gag(self):
         done = self.run_jail("--quiet", "--rootfs=/nothing", "--", "/bin/python3")

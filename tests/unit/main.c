@@ -61,6 +61,7 @@ static Suite *(*const suites[])(void) = {
 	jail_oci_suite,
 	jail_option_suite,
 	jail_option_words_suite,
+	jail_limits_met_suite,
 	jail_outcome_suite,
 	jail_fd_passing_suite,
 	jail_plan_io_suite,

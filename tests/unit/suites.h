@@ -129,6 +129,7 @@ Suite *jail_net_suite(void);
 Suite *jail_oci_suite(void);
 Suite *jail_option_suite(void);
 Suite *jail_option_words_suite(void);
+Suite *jail_limits_met_suite(void);
 Suite *jail_outcome_suite(void);
 Suite *jail_plan_suite(void);
 Suite *jail_plan_io_suite(void);

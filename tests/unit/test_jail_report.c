@@ -30,6 +30,7 @@ static const struct {
 	{ "violation", "s?" },
 	{ "violations", "o?" },
 	{ "error", "s?" },
+	{ "limits", "a" },
 	{ "wall_ms", "0?" },
 	{ "cpu_ms", "0?" },
 	{ "cpu_user_ms", "0?" },
@@ -115,6 +116,24 @@ static void ck_text(const cJSON *whole, const char *key, const char *want)
 		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(whole, key)), want);
 }
 
+START_TEST(limits_have_option_and_value)
+{
+	const struct judgement j = { .met = 1ULL << LIMIT_PIDS,
+				     .near = 1ULL << LIMIT_MEMORY_BYTES };
+	const uint64_t limit[LIMIT_COUNT] = {
+		[LIMIT_PIDS] = 32, [LIMIT_MEMORY_BYTES] = 64 << 20
+	};
+	char text[256];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	report_limits(&j, limit, out);
+	(void)fclose(out);
+	ck_assert_str_eq(
+		text,
+		",\"limits\":[{\"option\":\"--memory\",\"value\":\"64M\",\"sure\":false},{\"option\":\"--pids\",\"value\":\"32\",\"sure\":true}]");
+}
+END_TEST
+
 START_TEST(a_run_in_a_leaf)
 {
 	struct jail jail = JAIL_NONE;
@@ -129,7 +148,12 @@ START_TEST(a_run_in_a_leaf)
 		.strays = 4,
 		.full = TMPFS_USAGE_WORK | TMPFS_USAGE_TMP,
 	};
-	const struct judgement j = { VERDICT_MEMORY, -1, 9, 137, { 0 } };
+	const struct judgement j = {
+		.verdict = VERDICT_MEMORY,
+		.exit_code = -1,
+		.signal = 9,
+		.status = 137,
+	};
 
 	jail.limited = true;
 	jail.landlock_abi = 99;
@@ -172,7 +196,7 @@ START_TEST(a_run_without_a_leaf_says_what_is_missing)
 		.exit = { .user_us = 5000, .system_us = 6000, .max_rss_bytes = 4096 },
 		.peak = { .memory_bytes = 8192, .processes = 3 },
 	};
-	const struct judgement j = { VERDICT_COMPLETED, 0, 0, 0, { 0 } };
+	const struct judgement j = { .verdict = VERDICT_COMPLETED };
 
 	static struct plan plan;
 
@@ -216,7 +240,7 @@ START_TEST(a_run_without_a_listener_says_so)
 	static struct plan plan;
 	struct jail jail = JAIL_NONE;
 	struct outcome o = { .started = true, .cgroup = true };
-	const struct judgement j = { VERDICT_COMPLETED, 0, 0, 0, { 0 } };
+	const struct judgement j = { .verdict = VERDICT_COMPLETED };
 
 	jail.limited = true;
 	jail.plan = &plan;
@@ -242,7 +266,10 @@ START_TEST(a_run_that_never_began_knows_nothing)
 	struct jail jail = JAIL_NONE;
 	const struct outcome o = { .have_fail = true };
 	const struct judgement j = {
-		VERDICT_LAUNCHER_ERROR, -1, 0, 125, { EPERM, "ids: \"no\"\n\x1b[2J \xff" }
+		.verdict = VERDICT_LAUNCHER_ERROR,
+		.exit_code = -1,
+		.status = 125,
+		.error = { EPERM, "ids: \"no\"\n\x1b[2J \xff" },
 	};
 	cJSON *whole = report(&jail, &o, &j);
 
@@ -275,7 +302,9 @@ START_TEST(a_kernel_without_peaks_falls_back)
 			   .throttled_us = NO_LIMIT },
 		.full = -1,
 	};
-	const struct judgement j = { VERDICT_EXITED, 3, 0, 3, { 0 } };
+	const struct judgement j = { .verdict = VERDICT_EXITED,
+				     .exit_code = 3,
+				     .status = 3 };
 
 	jail.limited = true;
 
@@ -300,7 +329,9 @@ START_TEST(what_could_not_be_read_is_null)
 		.usage = { NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT,
 			   NO_LIMIT },
 	};
-	const struct judgement j = { VERDICT_WALL_TIMEOUT, -1, 0, 124, { 0 } };
+	const struct judgement j = { .verdict = VERDICT_WALL_TIMEOUT,
+				     .exit_code = -1,
+				     .status = 124 };
 	static const char *const keys[] = {
 		"cpu_ms",           "cpu_user_ms",       "cpu_system_ms",
 		"cpu_throttled_ms", "memory_peak_bytes", "oom_kills",
@@ -329,6 +360,7 @@ Suite *jail_report_suite(void)
 	Suite *s = suite_create("jail report");
 	TCase *c = tcase_create("report");
 
+	tcase_add_test(c, limits_have_option_and_value);
 	tcase_add_test(c, a_run_in_a_leaf);
 	tcase_add_test(c, a_run_without_a_leaf_says_what_is_missing);
 	tcase_add_test(c, a_run_without_a_listener_says_so);

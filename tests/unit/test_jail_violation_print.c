@@ -174,7 +174,9 @@ START_TEST(the_longest_list_of_violations_has_room)
 {
 	static struct outcome o = { .started = true, .listened = true };
 	const char *path = unit_path(unit_folder(), "long.json");
-	const struct judgement j = { VERDICT_VIOLATION, -1, 9, 137, { 0 } };
+	const struct judgement j = {
+		.verdict = VERDICT_VIOLATION, .exit_code = -1, .signal = 9, .status = 137
+	};
 	struct jail jail = JAIL_NONE;
 	struct err e = { 0 };
 	struct stat before, after;

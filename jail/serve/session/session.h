@@ -351,6 +351,8 @@ void notify_open(struct session *s, int listener);
 
 /** say_opened() - OPENED, with what the spawner has told of the jail */
 void say_opened(struct session *s);
+/** step_memory() - The peak of a step's process in bytes, 0 where it is not known */
+uint64_t step_memory(const struct step *step);
 /** say_done() - DONE; @kept: its process is a state now; @reason: or NULL */
 void say_done(struct step *step, const struct judgement *j, bool kept,
 	      const char *reason);

@@ -43,7 +43,9 @@ static void judge(struct step *step, struct judgement *j)
 	o = (struct outcome){ .started = true, .killed = step->killed };
 	o.have_exit = step->have_exit || step->have_done;
 	o.exit.wstatus = step->exit.wstatus;
+	o.exit.max_rss_bytes = step_memory(step);
 	o.exit.user_us = limit_cpu_us(step);
+	o.met = said ? step->done.met : 0;
 	if (said && step->done.how == WIRE_HOW_EXCEPTION)
 		o.exit.wstatus = 1 << 8; /* Python's exit status then */
 	else if (said)
@@ -56,6 +58,7 @@ static void judge(struct step *step, struct judgement *j)
 		j->verdict = step->killed;
 	else if (said && step->done.how == WIRE_HOW_EXCEPTION)
 		j->verdict = VERDICT_EXCEPTION;
+	outcome_limits(&o, s->serve->plan, j);
 }
 
 /* Kill its process; it is known until init has reaped it. */

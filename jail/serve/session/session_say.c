@@ -2,6 +2,7 @@
 /*
  * session_say.c - a session's answers in JSON: see init/serve_wire.h and stepjail(1)
  */
+#include <string.h>
 
 #include "jail/serve/session/session.h"
 #include "jail/base/version.h"
@@ -145,14 +146,18 @@ static void print_media(const struct media_seen *seen, FILE *out)
 			      seen->objects, seen->bytes - seen->due, seen->left_out);
 }
 
+uint64_t step_memory(const struct step *step)
+{
+	return step->have_exit ? step->exit.max_rss_bytes : step->done.max_rss_bytes;
+}
+
 static void print_done(const struct step *step, const struct judgement *j, bool kept,
 		       const char *reason, FILE *out)
 {
 	struct session *s = step->session;
 	bool open = s->phase == PHASE_OPEN;
 	const char *state = kept ? "kept" : open ? "rolled-back" : "lost";
-	uint64_t peak =
-		step->have_exit ? step->exit.max_rss_bytes : step->done.max_rss_bytes;
+	uint64_t peak = step_memory(step), limit[LIMIT_COUNT];
 
 	(void)fprintf(out,
 		      "{\"step\":%u,\"branch\":%u,\"verdict\":\"%s\",\"state\":\"%s\"",
@@ -166,6 +171,10 @@ static void print_done(const struct step *step, const struct judgement *j, bool 
 	json_after(",\"violation\":", violation_name(&step->refused), out);
 	(void)fputs(",\"violations\":", out);
 	violation_print(&step->refused, s->listened, out);
+	memcpy(limit, s->serve->plan->limit, sizeof(limit));
+	limit[LIMIT_WALL_MS] = step->limits.wall_ms;
+	limit[LIMIT_CPU_MS] = step->limits.cpu_ms;
+	report_limits(j, limit, out);
 	json_number(",\"wall_ms\":", step->start_ms != 0,
 		    step->start_ms ? clock_now_ms() - step->start_ms : 0, out);
 	json_number(",\"cpu_ms\":", true, step->cpu_used_us / 1000, out);
