@@ -93,6 +93,21 @@ static void take_shared(const cJSON *list, bool *shared)
 	}
 }
 
+/* "--pids 32", or "perhaps the limit --memory 64M" where it is a hint */
+static void take_limits(const cJSON *list, struct verdict_facts *f)
+{
+	cleanup_text struct text words = { 0 };
+	const cJSON *one;
+
+	cJSON_ArrayForEach(one, list)
+		text_printf(&words, "%s%s %s",
+			    words.length                          ? " or "
+			    : cJSON_IsTrue(json_get(one, "sure")) ? ""
+								  : "perhaps the limit ",
+			    json_text(one, "option"), json_text(one, "value"));
+	take_words(text_string(&words), f->limit, sizeof(f->limit));
+}
+
 static const char *hint_for(const char *syscall)
 {
 	static const char *const locked[] = { "execve", "execveat", "mmap", "mprotect",
@@ -168,6 +183,7 @@ bool report_step(const cJSON *root, struct step *step)
 	/* a limit that the code lived to see was kept by an interrupt */
 	f.soft = f.state == STATE_KEPT;
 	take_shared(json_get(root, "not_rolled_back"), f.shared);
+	take_limits(json_get(root, "limits"), &f);
 	take_words(json_text(root, "reason"), f.reason, sizeof(f.reason));
 	step->facts = f;
 	step->cpu_ms = number(root, "cpu_ms", UINT32_MAX);

@@ -166,34 +166,22 @@ static void clear_step(struct step *step, uint64_t limit_ms)
 					      .limit_ms = limit_ms };
 }
 
-/* which option's limit that was */
+/* the clocks are the agent's own options */
 static void name_limit(const struct session *s, struct step *step)
 {
-	static const char *const options[VERDICT_COUNT] = {
-		[VERDICT_WALL_TIMEOUT] = "--step-time",
-		[VERDICT_CPU_TIMEOUT] = "--cpu-time",
-		[VERDICT_MEMORY] = "--memory",
-		[VERDICT_PIDS] = "--pids",
-		[VERDICT_DISK] = "--work-size or --tmp-size",
-	};
 	struct verdict_facts *f = &step->facts;
-	const char *option = options[f->verdict];
-	bool wall = f->verdict == VERDICT_WALL_TIMEOUT;
 	uint64_t ms = s->plan->step_ms;
-	char time[32];
-	const char *value = option ? jail_passed(&s->plan->jail->pass, option + 2) : NULL;
+	bool wall = f->verdict == VERDICT_WALL_TIMEOUT;
+	const char *option = wall && step->budget ? "--wall-time of the task"
+			     : f->verdict == VERDICT_CPU_TIMEOUT && s->cpu_of_task
+				     ? "--total-cpu-time of the task"
+				     : NULL;
 
-	(void)snprintf(time, sizeof(time), "%" PRIu64 "%s", ms % 1000 ? ms : ms / 1000,
-		       ms % 1000 ? "ms" : "s");
-	if (wall && step->budget)
-		option = "--wall-time of the task";
-	else if (wall)
-		value = time;
-	else if (f->verdict == VERDICT_CPU_TIMEOUT && s->cpu_of_task)
-		option = "--total-cpu-time of the task", value = NULL;
 	if (option)
-		(void)snprintf(f->limit, sizeof(f->limit), "%s%s%s", option,
-			       value ? " " : "", value ? value : "");
+		(void)snprintf(f->limit, sizeof(f->limit), "%s", option);
+	else if (wall)
+		(void)snprintf(f->limit, sizeof(f->limit), "--step-time %" PRIu64 "%s",
+			       ms % 1000 ? ms : ms / 1000, ms % 1000 ? "ms" : "s");
 }
 
 /* After a signal the step is killed. Its last bytes, and how it ended, are waited for,

@@ -121,9 +121,9 @@ static void add_known(const struct verdict_facts *f, struct text *out)
 	}
 	if (f->verdict == VERDICT_EXITED)
 		text_printf(out, "%d", f->code);
-	else if (f->verdict == VERDICT_SIGNALED)
+	if (f->verdict == VERDICT_SIGNALED)
 		add_signal(f->signal, out);
-	else if (f->verdict == VERDICT_WALL_TIMEOUT)
+	if (f->verdict == VERDICT_WALL_TIMEOUT)
 		text_printf(out, "%s (wall-clock limit%s%s",
 			    units_say_time(f->limit_ms).text, *word ? ": " : "", word);
 	else if (*word)

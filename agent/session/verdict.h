@@ -57,7 +57,7 @@ struct verdict_facts {
 	int signal;        /* signaled; 0: none */
 	char syscall[SYSCALL_BYTES]; /* violation; printable, may be empty */
 	char reason[160];            /* launcher-error, lost; likewise */
-	char limit[80];              /* of a limit's end: "--memory 512M"; may be empty */
+	char limit[80];              /* that explains it: "--memory 512M"; may be empty */
 };
 
 /** verdict_name() - As in reports: "wall-timeout" */

@@ -93,6 +93,12 @@ static const struct {
 	{ { .verdict = VERDICT_MEMORY, .limit = "--memory 512M" },
 	  "the step was killed: it used more memory than it may (--memory 512M); work on "
 	  "less data at a time; all variables are kept." },
+	{ { .verdict = VERDICT_EXCEPTION, .limit = "perhaps the limit --memory 64M" },
+	  "the code raised an exception (perhaps the limit --memory 64M); all variables "
+	  "are kept." },
+	{ { .verdict = VERDICT_EXITED, .code = 1, .limit = "--work-size 1M" },
+	  "the code ended its process with exit status 1 (--work-size 1M); all variables "
+	  "are kept." },
 	{ { .verdict = VERDICT_EXITED, .code = 3 },
 	  "the code ended its process with exit status 3; all variables are kept." },
 	{ { .verdict = VERDICT_VIOLATION, .state = STATE_LOST, .syscall = "ptrace" },
