@@ -71,6 +71,13 @@ static int look_cgroup(struct err *told)
 	cleanup_fd int base = -1;
 	int r = cgroup_find(NULL, &base, where, sizeof(where), told);
 
+	/* behind it is advice, of which one part has been taken */
+	if (r < 0 && (plan.allow_missing & PART_CGROUP)) {
+		told->text[strcspn(told->text, ";")] = '\0';
+		return err_within(
+			told,
+			"allowed by allow-missing cgroup, \"not_enforced\" in a report has what stands in: ");
+	}
 	return r < 0 ? r : err_say(told, 0, "cpu, memory and pids in %s", where);
 }
 
@@ -217,6 +224,7 @@ static int parse(char *const *argv, bool *json, struct err *e)
 
 int command_check(char *const *argv, struct err *e)
 {
+	static struct err told[COUNT(rows)];
 	enum need found = ALWAYS;
 	bool whole = true, json = false;
 	int r = parse(argv, &json, e);
@@ -239,17 +247,21 @@ int command_check(char *const *argv, struct err *e)
 	if (json)
 		printf("{\"checks\":[");
 	for (const struct row *row = rows; row < rows + COUNT(rows); row++) {
-		struct err told;
+		struct err *said = &told[row - rows];
 		enum state state;
 
 		/* a probe forks, and must not carry unwritten text along */
 		(void)fflush(stdout);
-		state = look_for_row(row, found, &told);
+		state = look_for_row(row, found, said);
+		for (size_t i = 0; state == STATE_MISSING && rows + i < row; i++)
+			if (said->errnum && strcmp(told[i].text, said->text) == 0)
+				(void)err_say(said, 0, "for the same cause as: %s",
+					      rows[i].name);
 		/* the rows that others need come in the order of enum need */
 		if (state == STATE_OK && (row->look == host_check || row->need == HOST))
 			found++;
 		whole = whole && state != STATE_MISSING;
-		print_row(row->name, state, told.text, json, row == rows);
+		print_row(row->name, state, said->text, json, row == rows);
 	}
 	if (json)
 		printf("],\"ok\":%s}\n", whole ? "true" : "false");

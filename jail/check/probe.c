@@ -95,6 +95,7 @@ int probe_jail(const struct plan *p, struct err *e)
 	int r;
 
 	plan.argv = words;
+	plan.quiet = ANSWER_YES;
 	r = run_plan(&plan, -1, -1, &j, e);
 	if (r < 0)
 		return r;

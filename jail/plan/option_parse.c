@@ -311,6 +311,7 @@ int option_parse(struct plan *p, char *const *argv, struct err *e)
 
 	int r = parse_defaults(&ps, e);
 
+	p->allow_always = p->allow_missing;
 	if (r == 0)
 		r = parse_words(&ps, &words, true, e);
 	if (r == 0)

@@ -134,6 +134,7 @@ struct plan {
 	const char *clock_start;        /* a time, NULL for the host's clocks */
 	enum plan_answer verify_rootfs;
 	unsigned int allow_missing; /* enum plan_part bits */
+	unsigned int allow_always;  /* of these, those that a file of defaults names */
 	unsigned int require;       /* enum plan_required bits */
 	uint64_t limit[LIMIT_COUNT];
 	struct plan_bind bind[PLAN_BINDS_MAX];

@@ -57,7 +57,8 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 	/* while the jail is made */
 	if (r == 0)
 		r = confine_bounding(e);
-	if (r == 0 && j->missing.errnum && p->quiet == ANSWER_NO)
+	if (r == 0 && j->missing.errnum && p->quiet == ANSWER_NO &&
+	    !(p->allow_always & PART_CGROUP))
 		(void)fprintf(stderr,
 			      "stepjail: warning: no cgroup limits are enforced: %.*s\n",
 			      (int)strcspn(j->missing.text, ";"), j->missing.text);

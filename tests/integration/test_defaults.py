@@ -50,6 +50,26 @@ class Layers(Host):
         environment["XDG_CONFIG_HOME"] += "/home/.config"
         self.assertIn("pids 11", self.explained(env={**environment, "HOME": "/nowhere"}))
 
+    def test_what_a_file_of_defaults_allows(self):
+        """Is no news at each run; check says that it is in force, and gives one cause once."""
+        if "--allow-missing" not in self.words(report=False):
+            self.skipTest("cgroup v2 is here")
+        self.make_folder("home")
+        self.defaults("home/.config", "allow-missing cgroup\n")
+        environment = {**PLAIN_ENV, "HOME": self.folder + "/home"}
+        ran = self.tool("run", "/bin/python3", "-c", "print(1)", env=environment)
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "1\n", ""))
+        asked = self.tool("run", "--allow-missing=cgroup", "/bin/python3", "-c", "print(1)")
+        self.assertIn("no cgroup limits are enforced", asked.stderr)
+        checked = self.tool("check", env=environment)
+        self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+        row, = (line for line in checked.stdout.splitlines() if " cgroup v2 " in line)
+        self.assertRegex(row, r"^absent +cgroup v2 +allowed by allow-missing cgroup, .*not_enforced")
+        self.assertNotIn("--allow-missing", row)
+        checked = self.tool("check")
+        self.assertEqual(checked.stdout.count("--allow-missing=cgroup"), 1)
+        self.assertRegex(checked.stdout, r"missing  a whole jail +for the same cause as: cgroup v2\n")
+
     def test_a_home_that_is_closed(self):
         """That of another user, whose name was taken over with the environment."""
         if not self.drop:
