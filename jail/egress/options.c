@@ -50,7 +50,7 @@ int plan_complete_egress(struct plan *p, struct err *e)
 
 	if (p->host_count == 0 && p->header_count)
 		return err_say(e, EINVAL,
-			       "secret-header: no host is allowed: --allow-host");
+			       "--secret-header needs --allow-host for that host");
 	if (p->host_count == 0)
 		return 0;
 	/* the proxy's port is there */

@@ -98,13 +98,45 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	return r < 0 ? err_within(e, "--%s: ", row->name) : 0;
 }
 
-/* @n: length of the name; on the command line, @word has dashes before it */
+/* The option that half of the letters make, from the front and from the back; or NULL */
+static const struct option_row *find_nearest(const char *name, size_t n)
+{
+	const struct option_row *best = NULL;
+	size_t most = 49;
+
+	for (size_t i = 0; i < option_row_count; i++) {
+		const char *at = option_rows[i].name;
+		size_t length = strlen(at), least = n < length ? n : length;
+		size_t head = 0, tail = 0, percent;
+
+		while (head < least && at[head] == name[head])
+			head++;
+		while (head + tail < least && at[length - 1 - tail] == name[n - 1 - tail])
+			tail++;
+		percent = 100 * (head + tail) / (n + length - least);
+		if (percent <= most)
+			continue;
+		most = percent;
+		best = &option_rows[i];
+	}
+	return best;
+}
+
+/* @n: length of the name in a file; on the command line, @word has dashes before it */
 static int refuse_unknown(const struct parse *ps, const char *word, size_t n,
 			  struct err *e)
 {
-	return ps->file ? err_say(e, EINVAL, "%s line %u: '%.*s' is not an option",
-				  ps->file, ps->line, n > 64 ? 64 : (int)n, word)
-			: err_say(e, EINVAL, "%.64s is not an option: see --help", word);
+	const char *name = ps->file ? word : word + strspn(word, "-");
+	const struct option_row *nearest =
+		find_nearest(name, ps->file ? n : strcspn(name, "="));
+	char hint[64] = "see --help";
+
+	if (nearest)
+		(void)snprintf(hint, sizeof(hint), "did you mean %s%s?",
+			       ps->file ? "" : "--", nearest->name);
+	return ps->file ? err_say(e, EINVAL, "%s line %u: '%.*s' is not an option: %s",
+				  ps->file, ps->line, n > 64 ? 64 : (int)n, word, hint)
+			: err_say(e, EINVAL, "%.64s is not an option: %s", word, hint);
 }
 
 /* one line of a policy file; its text is cut in place */

@@ -37,16 +37,16 @@ static int check_destination(const char *dst, struct err *e)
 	if (!path_is_clean(dst))
 		return err_say(
 			e, EINVAL,
-			"bind: destination '%s' must be an absolute path without '.', '..' or '//'",
+			"destination '%s' must be an absolute path without '.', '..' or '//'",
 			dst);
 	if (dst[1] == '\0')
 		return err_say(e, EINVAL,
-			       "bind: '/' is the root tree itself: use --rootfs DIR");
+			       "'/' is the root tree itself: use --rootfs DIR");
 	for (size_t i = 0; i < COUNT(reserved); i++)
 		if (path_is_below(dst, reserved[i]))
 			return err_say(
 				e, EINVAL,
-				"bind: %s belongs to the jail: choose a destination outside of it",
+				"%s belongs to the jail: choose a destination outside of it",
 				reserved[i]);
 	return 0;
 }
@@ -57,7 +57,10 @@ int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e
 	const char *colon = strrchr(spec, ':');
 
 	if (!colon || colon == spec || colon[1] == '\0')
-		return err_say(e, EINVAL, "bind: '%s' is not of the form SRC:DST", spec);
+		return err_say(
+			e, EINVAL,
+			"'%s' has no place in the jail: write SRC:DST, as in %s:/work/%s",
+			spec, spec, basename(spec));
 
 	int r = check_destination(colon + 1, e);
 	size_t i = 0;
@@ -67,12 +70,12 @@ int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e
 	while (i < p->bind_count && strcmp(p->bind[i].dst, colon + 1) != 0)
 		i++;
 	if (i == PLAN_BINDS_MAX)
-		return err_say(e, E2BIG, "bind: more than %d binds", PLAN_BINDS_MAX);
+		return err_say(e, E2BIG, "more than %d binds", PLAN_BINDS_MAX);
 
 	char *src = strndup(spec, (size_t)(colon - spec));
 
 	if (!src)
-		return err_set(e, ENOMEM, "bind: '%s'", spec);
+		return err_set(e, ENOMEM, "'%s'", spec);
 	if (i < p->bind_count)
 		free((char *)(uintptr_t)p->bind[i].src);
 	p->bind[i] = (struct plan_bind){ src, colon + 1, writable };
@@ -85,7 +88,7 @@ int plan_add_env(struct plan *p, const char *spec, struct err *e)
 	size_t key = strcspn(spec, "=");
 
 	if (key == 0 || spec[key] != '=')
-		return err_say(e, EINVAL, "env: '%s' is not of the form KEY=VALUE", spec);
+		return err_say(e, EINVAL, "'%s' has no value: write KEY=VALUE", spec);
 	for (size_t i = 0; i < p->env_count; i++) {
 		if (strncmp(p->env[i], spec, key + 1) != 0)
 			continue;
@@ -93,7 +96,7 @@ int plan_add_env(struct plan *p, const char *spec, struct err *e)
 		return 0;
 	}
 	if (p->env_count == PLAN_ENV_MAX)
-		return err_say(e, E2BIG, "env: more than %d variables", PLAN_ENV_MAX);
+		return err_say(e, E2BIG, "more than %d variables", PLAN_ENV_MAX);
 	p->env[p->env_count++] = spec;
 	return 0;
 }
@@ -113,25 +116,25 @@ int plan_complete(struct plan *p, struct err *e)
 	if (!path_is_clean(p->chdir))
 		return err_say(
 			e, EINVAL,
-			"chdir: '%s' must be an absolute path without '.', '..' or '//'",
+			"--chdir: '%s' must be an absolute path without '.', '..' or '//'",
 			p->chdir);
 	/* a CPU limit that the wall limit always precedes is a mistake */
 	if (wall != NO_LIMIT && cpu != NO_LIMIT && cpus != NO_LIMIT &&
 	    cpu / cpus > wall / 1000 + 1)
 		return err_say(
 			e, EINVAL,
-			"cpu-time: cannot be reached within wall-time at this number of cpus: lower cpu-time or raise wall-time or cpus");
+			"--cpu-time cannot be reached within --wall-time at this number of --cpus: lower it, or raise one of them");
 
 	if (p->net == NET_ENTERED && p->host_count)
 		return err_say(
 			e, EINVAL,
-			"net: not with --allow-host, whose jail has its proxy as the only way out");
+			"--net: not with --allow-host, whose jail has its proxy as the only way out");
 	for (size_t i = 0; p->out && i < p->bind_count; i++)
 		if (path_is_below("/work/out", p->bind[i].dst) ||
 		    path_is_below(p->bind[i].dst, "/work/out"))
 			return err_say(
 				e, EINVAL,
-				"out: --bind to %.200s would be in place of what is copied from /work/out",
+				"--out: --bind to %.200s would be in place of what is copied from /work/out",
 				p->bind[i].dst);
 
 	int r = plan_complete_deterministic(p, e);

@@ -93,7 +93,7 @@ int plan_check_calls(const struct plan *p, struct err *e)
 			if (call_number(locked_rows[k].syscall) == p->call[i].nr)
 				return err_say(
 					e, EINVAL,
-					"allow-syscall: %s is what --lock-code refuses: use --lock-code=no",
+					"--allow-syscall: %s is what --lock-code refuses: use --lock-code=no",
 					p->call[i].spec);
 	return 0;
 }

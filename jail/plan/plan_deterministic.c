@@ -68,7 +68,7 @@ static int set_variable(struct plan *p, const char *option, const char *text,
 			continue;
 		if (strcmp(p->env[i], text) == 0)
 			return 0;
-		return err_say(e, EINVAL, "%s: sets %s: leave out --env %.64s", option,
+		return err_say(e, EINVAL, "--%s: sets %s: leave out --env %.64s", option,
 			       text, p->env[i]);
 	}
 	return plan_add_env(p, text, e);

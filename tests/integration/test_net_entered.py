@@ -128,7 +128,7 @@ class Entered(unittest.TestCase):
     def test_refused(self):
         self.refused("/nowhere: enter this network namespace, as root: No such file", path="/nowhere")
         self.refused("'own' must be one of none|loopback|PATH", path="own")
-        self.refused("net: not with --allow-host", "--allow-host", "a.example:443")
+        self.refused("--net: not with --allow-host", "--allow-host", "a.example:443")
 
     @AS_ROOT
     def test_what_is_no_network_is_refused(self):

@@ -304,12 +304,12 @@ START_TEST(random_plans_read_back)
 			}
 		/* some contradict themselves, and are none */
 		if (option_parse(&first, words, &e) < 0) {
-			ck_assert_msg(strncmp(e.text, "cpu-time: ", 10) == 0 ||
-					      strncmp(e.text, "out: ", 5) == 0 ||
-					      strncmp(e.text, "secret-header: ", 15) ==
-						      0 ||
-					      strncmp(e.text, "deterministic: ", 15) == 0,
-				      "%s", e.text);
+			ck_assert_msg(
+				strncmp(e.text, "--cpu-time ", 11) == 0 ||
+					strncmp(e.text, "--out: ", 7) == 0 ||
+					strncmp(e.text, "--secret-header ", 16) == 0 ||
+					strncmp(e.text, "--deterministic: ", 17) == 0,
+				"%s", e.text);
 			continue;
 		}
 		tried++;

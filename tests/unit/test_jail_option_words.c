@@ -106,6 +106,31 @@ START_TEST(unknown_options_are_refused)
 }
 END_TEST
 
+START_TEST(the_nearest_option_is_named)
+{
+	static const struct {
+		const char *word, *nearest;
+	} rows[] = {
+		{ "--mem", "--memory?" },
+		{ "--memroy", "--memory?" },
+		{ "--wall_time=1s", "--wall-time?" },
+		{ "--lockcode", "--lock-code?" },
+		{ "--allow-sycall", "--allow-syscall?" },
+		{ "-memory", "--memory?" },
+		{ "--timeout", "see --help" },
+		{ "--x", "see --help" },
+		{ "-", "see --help" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct err e;
+
+		ck_assert_int_eq(parse2(rows[i].word, "64M", &e), -EINVAL);
+		ck_assert_msg(strstr(e.text, rows[i].nearest) != NULL, "%s", e.text);
+	}
+}
+END_TEST
+
 START_TEST(the_program_starts_where_options_end)
 {
 	char *plain[] = { "--net", "none", "/bin/x", "--memory", "1", NULL };
@@ -167,6 +192,7 @@ Suite *jail_option_words_suite(void)
 	tcase_add_test(c, auto_lock_is_decided);
 	tcase_add_test(c, repeatable_options_repeat);
 	tcase_add_test(c, unknown_options_are_refused);
+	tcase_add_test(c, the_nearest_option_is_named);
 	tcase_add_test(c, the_program_starts_where_options_end);
 	tcase_add_test(c, help_is_asked_for);
 	tcase_add_test(c, contradictions_come_through);

@@ -127,7 +127,6 @@ START_TEST(bad_binds_are_refused)
 			      "%s", rows[i].spec);
 		ck_assert_msg(strstr(e.text, rows[i].says) != NULL, "%s: %s",
 			      rows[i].spec, e.text);
-		ck_assert_int_eq(strncmp(e.text, "bind: ", 6), 0);
 		ck_assert_uint_eq(plan.bind_count, 0);
 	}
 }
@@ -255,7 +254,7 @@ START_TEST(contradictions_are_refused)
 	ck_assert_int_eq(validate(10000, NO_LIMIT, 1000, &e), 0);
 	ck_assert_int_eq(validate(10000, 90000, NO_LIMIT, &e), 0);
 	ck_assert_int_eq(validate(10000, 90000, 1000, &e), -EINVAL);
-	ck_assert_int_eq(strncmp(e.text, "cpu-time: ", 10), 0);
+	ck_assert_int_eq(strncmp(e.text, "--cpu-time ", 11), 0);
 	ck_assert_int_eq(validate(10000, 10000, 250, &e), -EINVAL);
 	ck_assert_int_eq(validate(10000, 60000, 2000, &e), -EINVAL);
 }
@@ -279,7 +278,7 @@ START_TEST(chdir_must_be_clean)
 
 		plan.chdir = rows[i];
 		ck_assert_int_eq(validate(NO_LIMIT, NO_LIMIT, NO_LIMIT, &e), -EINVAL);
-		ck_assert_int_eq(strncmp(e.text, "chdir: ", 7), 0);
+		ck_assert_int_eq(strncmp(e.text, "--chdir: ", 9), 0);
 	}
 	plan.chdir = "/";
 	ck_assert_int_eq(validate(NO_LIMIT, NO_LIMIT, NO_LIMIT, &(struct err){ 0 }), 0);
