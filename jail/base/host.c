@@ -4,6 +4,7 @@
  */
 #include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -87,6 +88,30 @@ int host_check(struct err *e)
 			e, EROFS,
 			"host: /proc is read-only, and the launcher maps ids by it: mount -o remount,rw /proc");
 	return 0;
+}
+
+/* of a list such as 0-1,3, whose numbers rise */
+static int last_number(const char *list)
+{
+	size_t n = strspn(list, "0123456789-,");
+
+	while (n && strchr("0123456789", list[n - 1]))
+		n--;
+	return atoi(list + n);
+}
+
+int host_check_cpus(const char *list, struct err *e)
+{
+	char online[4096] = "";
+
+	if (!list || io_read_file_at(AT_FDCWD, "/sys/devices/system/cpu/online", online,
+				     sizeof(online)) <= 0)
+		return 0;
+	online[strcspn(online, "\n")] = '\0';
+	return last_number(list) <= last_number(online)
+		       ? 0
+		       : err_say(e, EINVAL, "--cpuset %s: this host has CPUs %.60s alone",
+				 list, online);
 }
 
 static bool file_holds(const char *file, char first)

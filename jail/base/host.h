@@ -20,6 +20,14 @@
 int host_check(struct err *e);
 
 /**
+ * host_check_cpus() - Has this host the last CPU of a list such as 0-1,3?
+ * @list:	NULL: all
+ *
+ * Return: 0, or -EINVAL
+ */
+int host_check_cpus(const char *list, struct err *e);
+
+/**
  * host_hint() - Add to an error a possible cause on this host, and what mends it
  * @e:		Left as it is unless it ends in errno's words
  */

@@ -144,6 +144,8 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 		r = parts->landlock_abi = landlock_abi(e);
 	rlimit_raise_files();
 	if (r >= 0)
+		r = host_check_cpus(p->cpuset, e);
+	if (r >= 0)
 		r = rlimit_raise_core(e);
 	if (r >= 0)
 		r = caps_make(&parts->caps, e);

@@ -191,6 +191,8 @@ WRONG = [
     ("/", "/ rbps", "/ rbps=0", "/ rbps=x", "/ bps=1", "/ rbps=1 rbps=2", " / rbps=1", "")
 ] + [
     (["--cpuset", value], "cpuset") for value in ("x", "1-", "1-0", "0,0", "-1", "4096", "")
+] + [   # more than the host has
+    (["--cpuset", value], f"--cpuset {value}: this host has CPUs ") for value in ("4095", "0,4000-4001")
 ] + [
     (["--cpu-weight", "0"], "cpu-weight"), (["--cpu-weight", "10001"], "cpu-weight"),
     (["--memory-high", "-1"], "memory-high"), (["--swap", "unlimited"], "swap"),
