@@ -146,8 +146,7 @@ static int do_stdin(struct request *q, struct err *e)
 static int do_cancel(struct request *q, struct err *e)
 {
 	(void)e;
-	/* it may have no process yet that could take SIGINT */
-	if (q->type == WIRE_KILL || !q->step->state->host)
+	if (q->type == WIRE_KILL)
 		limit_kill(q->step, VERDICT_CANCELLED);
 	else
 		limit_interrupt(q->step, VERDICT_CANCELLED);

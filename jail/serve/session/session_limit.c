@@ -40,18 +40,25 @@ void limit_kill(struct step *step, enum verdict cause)
 		event_loop_unset(&step->session->serve->loop, &step->wall);
 }
 
-void limit_interrupt(struct step *step, enum verdict cause)
+static void begin_grace(struct step *step)
 {
 	struct serve *serve = step->session->serve;
 
+	limit_signal(step->state, SIGINT);
+	event_loop_set(&serve->loop, &step->wall,
+		       clock_now_ms() + serve->plan->limit[LIMIT_GRACE_MS] / 4);
+}
+
+void limit_interrupt(struct step *step, enum verdict cause)
+{
 	if (step->interrupted || step->shot || step->sweeping || step->have_exit ||
 	    step->state->told)
 		return;
 	step->killed = cause;
 	step->interrupted = true;
-	limit_signal(step->state, SIGINT);
-	event_loop_set(&serve->loop, &step->wall,
-		       clock_now_ms() + serve->plan->limit[LIMIT_GRACE_MS] / 4);
+	/* else limit_begin() does so: it holds signals back until its code begins */
+	if (step->state->host)
+		begin_grace(step);
 }
 
 /* Python looks for signals and then sleeps: a signal that comes in between wakes nobody.
@@ -275,6 +282,8 @@ void limit_begin(struct step *step)
 		limit_signal(step->state, SIGKILL);
 		return;
 	}
+	if (step->interrupted) /* and INTERRUPT */
+		begin_grace(step);
 	if (!s->limited || step->limits.cpu_ms != NO_LIMIT)
 		event_loop_set(loop, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
 }
