@@ -71,13 +71,13 @@ $(B)/gen/filter_%.h: $(B)/gen/mkfilter_%
 $(B)/gen/syscall_names.h: $(B)/gen/mkfilter_program
 	@echo "  GEN  $@"; $< names > $@
 
-## ---- libraries for musl; dpkg's list tells of other versions
-$(B)/lib/musl/key: jail/libs rootfs/trees/fetch $(wildcard /var/lib/dpkg/status) | $(B)/packages $(B)/gen/kernel/linux
+## ---- libraries for musl. Content tells whether they are those of now, and no file's age: dpkg's list changes with each apt-get
+LIBS_STALE := $(shell jail/libs --built $(B) 2>/dev/null || echo phony)
+$(B)/lib/musl/key: $(LIBS_STALE) | $(B)/packages $(B)/gen/kernel/linux
 	jail/libs $(B)
-$(B)/lib/musl/libcap.a: $(B)/lib/musl/key ;
 
 ## ---- the programs
-$(B)/musl/%.o: %.c $(GENERATED) $(B)/lib/musl/libcap.a | $(B)/packages
+$(B)/musl/%.o: %.c $(GENERATED) $(B)/lib/musl/key | $(B)/packages
 	@mkdir -p $(@D)
 	@echo "  CC   $<"; $(MUSL_C) -c -o $@ $<
 $(B)/agent-o/%.o: %.c | $(B)/packages

@@ -56,7 +56,7 @@ include tests/fuzz/rules.mk
 
 # stepjail for tests/privileged.py: each function and each variable in a section of its own
 GRAPH := $(patsubst %.c,$(B)/graph/%.o,$(JAIL_C) $(SHARED_C))
-$(GRAPH): $(B)/graph/%.o: %.c $(GENERATED) $(B)/lib/musl/libcap.a | $(B)/packages
+$(GRAPH): $(B)/graph/%.o: %.c $(GENERATED) $(B)/lib/musl/key | $(B)/packages
 	@mkdir -p $(@D); echo "  CC   $< (graph)"; \
 	$(MUSL_C) -O0 -g0 -w -ffunction-sections -fdata-sections -fno-jump-tables -c -o $@ $<
 $(B)/privileged: tests/privileged.py $(GRAPH) phony

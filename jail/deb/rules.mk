@@ -1,6 +1,6 @@
 # What the programs say to --version, and Debian packages of them.
 BUILT := $(patsubst %,$(B)/gen/%,built.h built_agent.h commit)
-$(BUILT) &: jail/built $(B)/lib/musl/libcap.a phony | $(B)/packages
+$(BUILT) &: $(LIBS_STALE) $(shell COMMIT='$(COMMIT)' PACKAGE='$(PACKAGE)' jail/built --current $(B) 2>/dev/null || echo phony) | $(B)/packages $(B)/lib/musl/key
 	@jail/built $(B)
 $(foreach d,musl graph agent-o,$(patsubst %,$(B)/$(d)/%/main.o,jail jail/oci agent)): $(BUILT)
 

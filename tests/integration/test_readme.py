@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_readme.py - what the READMEs say is there: links, options, and the picture"""
+"""test_readme.py - what the READMEs say is there: links, options, and the picture; and what make makes again"""
 import glob
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -76,6 +77,33 @@ class Readme(unittest.TestCase):
         done = subprocess.run(["make", "-s", "picture-check"], cwd=TOP, check=False, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, done.stdout)
+
+
+class Make(unittest.TestCase):
+    """The libraries that are linked into all of it are made again where a version is another, and nothing else tells so."""
+
+    def listed(self, *words, **more):
+        """What make would do."""
+        environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        return subprocess.run(["make", "-n", "-C", TOP, *words, "all"], check=True, text=True, stdout=subprocess.PIPE,
+                              env=environment | more).stdout
+
+    def test_packages(self):
+        now = self.listed()
+        self.assertNotIn("jail/libs", now)
+        # as after an apt-get of other packages
+        self.assertEqual(self.listed("-W", "/var/lib/dpkg/status", "-W", "jail/libs"), now)
+        with tempfile.TemporaryDirectory() as folder:
+            for name, line in ("dpkg-query", "libnl-3-dev 1:9"), ("gcc", "gcc 99"):
+                with self.subTest(name):
+                    path = f"{folder}/{name}"
+                    with open(path, "w", encoding="ascii") as file:
+                        file.write(f'#!/bin/sh\n/usr/bin/{name} "$@" && echo "{line}"\n')
+                    os.chmod(path, 0o755)
+                    listed = self.listed(PATH=f"{folder}:{os.environ['PATH']}")
+                    for line in "jail/libs build\n", "jail/built build\n", "CC   jail/main.c", "LINK build/stepjail\"":
+                        self.assertIn(line, listed)
+                    os.unlink(path)
 
 
 if __name__ == "__main__":
