@@ -2,6 +2,9 @@
 /*
  * log.c - words for what a jail asked of its proxy: see log.h
  */
+#include <ctype.h>
+#include <string.h>
+
 #include "jail/egress/log.h"
 
 const struct egress_words egress_words[EGRESS_ENDS] = {
@@ -25,6 +28,9 @@ const struct egress_words egress_words[EGRESS_ENDS] = {
 void egress_clamp(struct egress_row *row)
 {
 	row->host[sizeof(row->host) - 1] = '\0';
+	for (char *at = row->host; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr("-_.:*", *at))
+			*at = '?';
 	if (row->end >= EGRESS_ENDS)
 		row->end = EGRESS_OPEN;
 }

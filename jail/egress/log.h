@@ -12,7 +12,9 @@
 
 #include "jail/egress/place/place.h"
 
-#define EGRESS_ROWS 32
+#define EGRESS_RULES 64
+#define EGRESS_NAMES 16 /* rows of refused places; and of names below wildcards */
+#define EGRESS_ROWS (EGRESS_RULES + 2 * EGRESS_NAMES)
 #define EGRESS_AT_ONCE 32 /* connections */
 #define EGRESS_HEAD_MS 10000
 #define EGRESS_IDLE_MS 60000
@@ -37,7 +39,8 @@ enum egress_end {
 
 /* of one host and port, as far as it was allowed, or refused */
 struct egress_row {
-	char host[PLACE_HOST_MAX]; /* empty: no host could be read */
+	char host[PLACE_HOST_MAX]; /* empty: no host could be read. Or a rule's wildcard,
+				    * for names that had no row any more */
 	uint32_t port;
 	uint32_t end;    /* enum egress_end: why the last one failed; EGRESS_DONE */
 	uint32_t times;  /* counted before anything is sent */
@@ -57,7 +60,7 @@ struct egress_log {
 	uint32_t landlock_abi; /* of the proxy's own walls */
 	uint32_t whole;        /* 1: the proxy ended in order, and all is here */
 	uint32_t rows;
-	uint32_t more;   /* connections for which there was no row */
+	uint32_t more;   /* refused connections for which there was no row */
 	uint64_t bypass; /* not the proxy's: see report.h */
 	struct egress_row row[EGRESS_ROWS];
 };

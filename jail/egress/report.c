@@ -91,14 +91,12 @@ void egress_print(const struct egress *g, struct egress_log *seen, FILE *out)
 
 void egress_tell(const struct egress *g)
 {
-	struct egress_log *log = look(g);
+	const struct egress_log *log = look(g);
 
 	for (uint32_t i = 0; log && i < log->rows; i++) {
-		struct egress_row *row = &log->row[i];
+		const struct egress_row *row = &log->row[i];
 		const char *why = egress_words[row->end].why;
 
-		for (char *at = row->host; *at; at++)
-			*at = *at < ' ' || *at > '~' ? '?' : *at;
 		if (why)
 			(void)fprintf(stderr,
 				      "stepjail: egress: %.260s:%u, %u time%s: %s\n",

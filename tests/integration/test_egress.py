@@ -247,7 +247,7 @@ get("{self.url}/quick")""", self.allow)
         self.assertEqual((row["times"], row["failed"], row["why"]), (2, 1, "it was broken off"))
 
     def test_many(self):
-        """Many connections at once, and more hosts than there are rows."""
+        """Many connections at once, and more hosts than there are rows for what is refused."""
         done = self.ask(f"""
 import threading
 got = []
@@ -255,13 +255,24 @@ def one(i):
     got.append(get("{self.url}/%d" % i)[0])
 threads = [threading.Thread(target=one, args=(i,)) for i in range(50)]
 [t.start() for t in threads], [t.join() for t in threads]
-for i in range(40):
-    get("http://host%d.example/" % i)
 tell(got.count(200))""")
         self.assertEqual(done.told, [50])
-        egress = done.report["egress"]
-        self.assertEqual((len(egress["hosts"]), egress["more"]), (32, 9))
-        self.assertEqual(egress["hosts"][0]["times"], 50)
+        row, = done.report["egress"]["hosts"]
+        self.assertEqual(row["times"], 50)
+
+    def test_rows(self):
+        """What is refused takes no row from a host that is let through, and the more of it is counted."""
+        done = self.ask(f"""
+for i in range(40):
+    get("http://host%d.example/" % i)
+tell(get("{self.url}/", data=b"x" * 1000)[0], get("http://host39.example/")[0])""")
+        self.assertEqual(done.told, [200, 403])
+        *refused, row = done.report["egress"]["hosts"]
+        self.assertEqual((len(refused), done.report["egress"]["more"]), (16, 25))
+        self.assertEqual({one["allowed"] for one in refused}, {False})
+        self.assertEqual((row["host"], row["port"], row["allowed"], row["times"], row["failed"]),
+                         ("127.0.0.1", self.server.port, True, 1, 0))
+        self.assertGreater(row["sent"], 1000)
 
 
 class Options(Host):

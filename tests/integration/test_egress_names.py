@@ -101,6 +101,18 @@ class Names(World):
                                    "--allow-host=*.data.example:80")""")
         self.assertEqual(json.loads(told["out"]), [200, 200, 403, 403])
 
+    def test_rows_of_a_wildcard(self):
+        """Where names below it have taken their rows, it has one for the others, and each host of a rule its own."""
+        told = self.world("""
+            server = world.server(PUBLIC, 80)
+            names = [f"n{i}.a.example" for i in range(20)] + ["b.example"]
+            world.dns.names = {name: [[PUBLIC]] for name in names}
+            world.told = world.run(GET + f"tell(*[get('http://%s/' % n)[0] for n in {names}])",
+                                   "--allow-host=c.example:80,*.a.example:80,b.example:80")""")
+        self.assertEqual(json.loads(told["out"]), [200] * 21)
+        self.assertEqual([[row[0], row[3]] for row in told["rows"]],
+                         [[f"n{i}.a.example", 1] for i in range(16)] + [["*.a.example", 4], ["b.example", 1]])
+
     def test_redirects(self):
         """The jail follows them, and each is judged anew."""
         told = self.world("""

@@ -18,10 +18,9 @@
 #include "jail/base/clock.h"
 #include "jail/egress/proxy/proxy.h"
 
-#define RULES_MAX 64
 #define END_MS 1000
 
-static struct place rules[RULES_MAX];
+static struct place rules[EGRESS_RULES];
 static struct secret secrets[SECRETS_MAX];
 
 /* the processes of connections; of a slot that is free, the fd is -1 */
@@ -71,10 +70,10 @@ static int read_words(struct proxy *p, char **argv, struct err *e)
 
 	for (; r == 0 && *argv && strcmp(*argv, "--") != 0; argv++)
 		for (const char *rest = *argv; r == 0 && *rest;)
-			r = p->rules < RULES_MAX
+			r = p->rules < EGRESS_RULES
 				    ? place_next(&rest, &p->rule[p->rules++], e)
 				    : err_say(e, E2BIG, "--allow-host: too many: %d",
-					      RULES_MAX);
+					      EGRESS_RULES);
 	for (argv += *argv != NULL; r == 0 && *argv; argv++)
 		r = read_secret(p, *argv, &p->secret[p->secrets++], e);
 	return r;
@@ -94,38 +93,48 @@ static int prepare(struct proxy *p, struct egress_log **log, int log_fd, struct 
 		       : 0;
 }
 
-/* The row of the log for that of a connection */
-static struct egress_row *find_row(struct egress_log *log, const struct egress_row *row)
+/* The row of the log for that of a connection. Refused ones have few; an allowed one that
+ * finds none left has that of its rule. */
+static struct egress_row *find_row(const struct proxy *p, struct egress_log *log,
+				   struct egress_row *row)
 {
+	struct place at = { .port = (uint16_t)row->port };
 	bool allowed = egress_words[row->end].allowed;
-	struct egress_row *to = log->row;
-	uint32_t i = 0;
+	struct egress_row *to = log->row, *end = to + log->rows;
+	const struct place *rule;
+	uint32_t alike = 0;
 
-	while (i < log->rows &&
-	       (strcmp(to[i].host, row->host) != 0 || to[i].port != row->port ||
-		egress_words[to[i].end].allowed != allowed))
-		i++;
-	if (i == EGRESS_ROWS) {
+	for (; to < end; to++)
+		if (egress_words[to->end].allowed == allowed) {
+			if (strcmp(to->host, row->host) == 0 && to->port == row->port)
+				return to;
+			alike++;
+		}
+	memcpy(at.host, row->host, sizeof(at.host));
+	rule = allowed ? find_rule(p, &at) : NULL;
+	if (alike >= EGRESS_NAMES && !rule) {
 		log->more++;
 		return &lost;
 	}
-	if (i == log->rows) {
-		to[i] = (struct egress_row){ .port = row->port };
-		to[i].end = allowed ? EGRESS_DONE : row->end;
-		memcpy(to[i].host, row->host, sizeof(row->host));
-		log->rows++;
+	if (alike >= EGRESS_NAMES && strcmp(rule->host, row->host) != 0) {
+		memcpy(row->host, rule->host, sizeof(row->host));
+		return find_row(p, log, row);
 	}
-	return &to[i];
+	*to = (struct egress_row){ .port = row->port };
+	to->end = allowed ? EGRESS_DONE : row->end;
+	memcpy(to->host, row->host, sizeof(row->host));
+	log->rows++;
+	return to;
 }
 
 /* What a process has told before it goes on, or at its end. It can have written anything,
  * and has one row of the log, once. */
-static void note(struct egress_log *log, struct egress_row row, struct egress_row **to,
-		 bool ended)
+static void note(const struct proxy *p, struct egress_log *log, struct egress_row row,
+		 struct egress_row **to, bool ended)
 {
 	egress_clamp(&row);
 	if (!*to) {
-		*to = find_row(log, &row);
+		*to = find_row(p, log, &row);
 		(*to)->times++;
 	}
 	if (ended) {
@@ -145,7 +154,7 @@ static void hear(const struct proxy *p, struct egress_log *log, size_t slot)
 	char word;
 	bool ended = recv(child[slot].fd, &word, 1, MSG_DONTWAIT) != 1;
 
-	note(log, p->shared->row[slot], &noted[slot], ended);
+	note(p, log, p->shared->row[slot], &noted[slot], ended);
 	if (ended || send(child[slot].fd, &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		io_close_fd(&child[slot].fd);
 }
