@@ -126,6 +126,24 @@ class Files(Scene):
                                 {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}))
         self.assertEqual((done.status, self.read("new").data), (200, b"1"))
 
+    def test_no_two_links_have_one_signature(self):
+        """What is signed is joined by colons: a link to write one file must not be one to read another."""
+        token, until = self.sandbox["envdAccessToken"], str(int(time.time()) + 600)
+        self.write(("x", b"of g"), path="g")
+        self.write(("x", b"of odd"), path="g:read:z")
+        for signed, query in ((f"g:read:z:write::{token}", "path=g&username=z:write:"),
+                              (f"g:read:z:read:user:{token}", "path=g&username=z:read:user"),
+                              (f"g:read::{token}:{until}", f"path=g&username=:{token}&signature_expiration={until}"),
+                              (f"g:read::{token}:x:{until}", f"path=g&signature_expiration=x:{until}"),
+                              (f"g:read:u:{token}", "path=g")):
+            sum_ = base64.b64encode(hashlib.sha256(signed.encode()).digest()).decode().rstrip("=")
+            done = Answer(self.send("GET", f"/files?{query}&signature=v1_{quoted(sum_)}"))
+            self.assertEqual(done.status, 401, (query, done.data))
+        sum_ = base64.b64encode(hashlib.sha256(f"g:read:z:read:u:{token}:{until}".encode()).digest()).decode()
+        done = Answer(self.send("GET", f"/files?path={quoted('g:read:z')}&username=u&signature_expiration={until}"
+                                f"&signature=v1_{quoted(sum_.rstrip('='))}"))
+        self.assertEqual((done.status, done.data), (200, b"of odd"))
+
     def test_forms_that_are_broken(self):
         good, kind = form(("x", b"1")), f"multipart/form-data; boundary={BOUNDARY}"
         for body, content in ((good[:-6], kind), (b"", kind), (good, "multipart/form-data"), (b"--", kind),

@@ -130,6 +130,8 @@ async def post(request, sandbox):
 
 
 def signature(sandbox, path, operation, user, until):
+    """As the SDKs make it: of words that are joined by colons, of which only the path may have some. What is read
+    from the right is then the time, the token, the user and the operation, and the rest is the path."""
     words = [path, operation, user, sandbox.token, *([until] if until else [])]
     return "v1_" + base64.b64encode(hashlib.sha256(":".join(words).encode()).digest()).decode().rstrip("=")
 
@@ -137,10 +139,12 @@ def signature(sandbox, path, operation, user, until):
 def signed(request, sandboxes):
     """The sandbox of a link that is used without a token: its token has signed the link."""
     query = request.query
-    until = query.get("signature_expiration", "")
+    until, user = query.get("signature_expiration", ""), query.get("username", "")
+    if ":" in user:
+        raise Refused(401, "this link's username has a colon, which could make another link's signature its own")
     operation = "read" if request.method == "GET" else "write"
     for sandbox in sandboxes.values():
-        known = signature(sandbox, query.get("path", ""), operation, query.get("username", ""), until)
+        known = signature(sandbox, query.get("path", ""), operation, user, until)
         if hmac.compare_digest(known.encode(), query["signature"].encode()):
             if until and (not re.fullmatch("[0-9]{1,15}", until) or int(until) < time.time()):
                 raise Refused(401, "this link is too old")
