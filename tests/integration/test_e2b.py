@@ -132,6 +132,20 @@ class Execute(Scene):
             "text": "shown", "html": "<b>", "svg": "<svg/>", "png": base64.b64encode(b"\x89PNG").decode(),
             "is_main_result": True}])
 
+    def test_json_of_a_jail(self):
+        """Is JSON for every reader, and else text."""
+        sandbox = self.create()
+        many, deep = "[" + "[]," * 100000 + "1]", "[" * 200 + "]" * 200
+        for said, told in (("[1, {\"a\": 2.5}]", [1, {"a": 2.5}]), ("[1e999, -1e999]", ["1e999", "-1e999"]),
+                           ('["\\ud800"]', '["\\ud800"]'), ('["\\ud83d\\ude00"]', ["\U0001f600"]),
+                           (many, many), (deep, deep)):
+            self.execute(sandbox, f"class Shown:\n  def _repr_json_(self): return {said!r}")
+            done = self.ask(sandbox, "POST", "/execute", {"code": "Shown()"})
+            self.assertEqual(done.data.count(b"HTTP/1.1"), 0)
+            lines = [json.loads(line, parse_constant=self.fail) for line in done.data.splitlines()]
+            self.assertEqual(lines[-1]["type"], "number_of_executions")
+            self.assertEqual([line.get("json") for line in lines if line["type"] == "result"], [told], said[:20])
+
     def test_errors(self):
         sandbox = self.create()
         for code, name, value in (("1 / 0", "ZeroDivisionError", "division by zero"),

@@ -150,6 +150,7 @@ class Files(Scene):
                               (good, "multipart/form-data; boundary=other"), (form(), kind),
                               (good.replace(b"form-data", b"attachment"), kind),
                               (good.replace(b"\r\n\r\n", b"\r\n"), kind), (good.replace(b"file", b""), kind),
+                              (good.replace(b"\r\n\r\n", b"\r\n" + b"A: b\r\n" * 9000 + b"\r\n"), kind),
                               (form(*[("x", b"")] * 300), kind)):
             done = self.ask(self.sandbox, "POST", "/files?path=x", body, **{"Content-Type": content})
             self.assertEqual(done.status, 400, (body[:200], content))

@@ -17,7 +17,9 @@ from test_mcp import PATIENCE  # noqa: E402
 
 SEED, COUNT = map(int, os.environ.get("E2B_FUZZ", "251:250").split(":"))
 BODIES = (b"{", b"[]", b"5", b"null", b'"x"', b"\xff", b'{"a": NaN}', b'{"a": "\\ud800"}', b"[" * 100000,
-          b'{"a":' * 50000, b"9" * 100000, b"\0", b"{}{}", b"\x0a\x05hello\x12\x00\xff")
+          b'{"a":' * 50000, b"9" * 100000, b"\0", b"{}{}", b"\x0a\x05hello\x12\x00\xff", b'{"a": 1e999}',
+          b'{"a": "\xed\xa0\x80"}', b'{"a": ' + b"[" * 100 + b"]" * 100 + b"}", b'{"a": [' + b"[]," * 100000 + b"1]}",
+          '{"a": 1}'.encode("utf-16"))
 VALUES = (None, True, -1, 0, 2 ** 64, 10 ** 400, 1e308, "", "\0", "\u202e", "x" * 70000, "../../etc", [], {},
           [[]] * 1000, {"": {}}, "__class__", {"name": 5}, [1, "2"], 0.5)
 CALLS = (("/v2/sandboxes/SANDBOX/connect", {"timeout": 60}), ("/sandboxes/SANDBOX/timeout", {"timeout": 60}),
@@ -133,6 +135,10 @@ class Refused(Hostile):
                              (chunked + b"1000001\r\n", 413), (chunked + b"x\r\n", 400), (chunked + b"-1\r\n", 400),
                              (chunked + b"2;a=b\r\n{}\r\n0\r\n\r\n", 400), (chunked + b"1\r\n{}\r\n", 400),
                              (chunked + b"f" * 20000, 400), (chunked + b"0\r\nTrailer: x\r\n\r\n", 400),
+                             (chunked.replace(b"1.1", b"1.0"), 411),
+                             (head + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n", 400),
+                             (head + b"Transfer-Encoding:\r\n chunked\r\n\r\n", 400),
+                             (head + b"Transfer-Encoding : chunked\r\n\r\n", 400),
                              (chunked + (b"100000\r\n" + b"x" * 0x100000 + b"\r\n") * 16 + b"1\r\n", 413)):
             got = self.raw(data)
             self.assertEqual(got[:12], f"HTTP/1.1 {status}".encode(), (data[-60:], got[:300]))
@@ -184,6 +190,45 @@ class Slow(Hostile):
                      head + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{}"):
             self.assertRegex(self.raw(data), b"(?s)HTTP/1.1 408 .*did not come in 0.5 s")
         self.alive()
+
+
+class Mistakes(Hostile):
+    """Of ours, where an answer has begun: it ends by its own terms, or without its end; never by a second one."""
+    program = (sys.executable, "-c", f"""if True:
+        import runpy, sys
+        sys.path.insert(0, {FOLDER!r})
+        from stepjail_e2b import execute, process, request
+        execute.error_of = lambda result: 1 / 0
+        process.why_none = lambda sandbox: 1 / 0
+        serve = request.Stream.serve
+        async def broken(stream, work):
+            await serve(stream, work)
+            if stream.connection.path == "/execute?broken":
+                raise RuntimeError("behind the answer")
+        request.Stream.serve = broken
+        runpy.run_path({MCP!r}, run_name="__main__")""")
+
+    def tearDown(self):
+        self.server.terminate()
+        self.assertEqual(self.server.wait(), 0)
+        self.assertIn(b"Traceback", self.server.stderr.read())
+
+    def said(self, path, body, kind=JSON):
+        return self.raw((f"POST {path} HTTP/1.1\r\nHost: localhost\r\nE2b-Sandbox-Id: {self.sandbox['sandboxID']}\r\n"
+                         f"X-Access-Token: {self.sandbox['envdAccessToken']}\r\nConnection: close\r\n"
+                         f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body)
+
+    def test_within_an_answer(self):
+        got = self.said("/execute", b'{"code": "print(5)"}')
+        self.assertEqual(got.count(b"HTTP/1.1"), 1, got)
+        self.assertRegex(got, rb'(?s)"stdout".*"type": "error", "name": "ZeroDivisionError".*\r\n0\r\n\r\n\Z')
+        got = self.said("/process.Process/Start", self.framed({"process": {"cmd": "x"}}), STREAM)
+        self.assertEqual(got.count(b"HTTP/1.1"), 1, got)
+        self.assertRegex(got, rb'(?s)"error": {"code": "internal".*ZeroDivisionError.*\r\n0\r\n\r\n\Z')
+
+    def test_behind_an_answer(self):
+        got = self.said("/execute?broken", b'{"code": "print(5)"}')
+        self.assertEqual(got.count(b"HTTP/1.1"), 1, got)
 
 
 class Begins(unittest.TestCase):

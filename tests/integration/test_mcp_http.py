@@ -63,6 +63,15 @@ class Modern(Web):
             got, said = self.ask(body, {"MCP-Protocol-Version": "2026-07-28"})
             self.assertEqual((got, said["error"]["code"], "id" in said), (400, code, False))
 
+    def test_names_that_are_no_utf8(self):
+        """Half of a surrogate pair would be JSON that not every client reads."""
+        session = self.good("python", code="open(b'\\xff\\xed\\xa0\\x80', 'w').close()")["session"]
+        answer = self.send(*self.modern("tools/call", name="list_files", arguments={"session": session}))
+        data = answer.read()
+        self.assertNotRegex(data, rb"\\ud[89a-f]")
+        name, = [one["name"] for one in json.loads(data)["result"]["structuredContent"]["files"]]
+        self.assertEqual(name, "\ufffd" * 4)
+
     def test_progress_comes_as_events(self):
         session = self.good("open_session")["session"]
         code = "import os, time\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n5"

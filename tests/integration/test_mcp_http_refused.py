@@ -76,6 +76,60 @@ class RefusedRequests(Web):
         self.assertRegex(self.raw(expects), rb"\AHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 400 ")
         self.stop()
 
+    def test_a_body_is_never_the_next_request(self):
+        session = self.begin()["Mcp-Session-Id"]
+        inner = b"DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        head = (f"DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.words[0]}\r\n"
+                f"Mcp-Session-Id: {session}\r\n").encode()
+        for lines, status in ((b"Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n", 400),
+                              (b"Content-Length : 5\r\n\r\n", 400), (b"A: b\r\n Content-Length: 5\r\n\r\n", 400),
+                              (b": 5\r\n\r\n", 400), (f"Content-Length: {len(inner)}\r\n\r\n".encode(), 204),
+                              (b"Content-Length: 9\r\n\r\n", 404),
+                              (b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 404)):
+            with self.subTest(lines):
+                got = self.raw(head + lines + inner)
+                self.assertEqual((got.count(b"HTTP/1.1"), got[9:12]), (1, b"%d" % status), got)
+                self.assertIn(b"\r\nConnection: close\r\n", got)
+        self.stop()
+
+    def test_json_of_many_values(self):
+        """It is refused before it is in memory as objects, and a text that is as long is not."""
+        def peak():
+            with open(f"/proc/{self.server.pid}/status") as file:
+                return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) >> 10
+
+        message, headers = self.modern("tools/list")
+        commas = json.dumps({**message, "commas": "x,[{" * (3 << 20)})
+        self.assertEqual(self.ask(commas.encode(), headers)[0], 200)
+        before = peak()
+        for many in ("[]," * (5 << 20) + "1", '"",' * (5 << 20) + "1", "[" * (15 << 20), '"' * (15 << 20)):
+            self.refused(400, "this request ", f'{{"jsonrpc": "2.0", "a": [{many}]}}'.encode(), headers)
+        self.assertLess(peak() - before, 128)
+        self.refused(400, "has more than 100000 values", ("[" + "[]," * 100000 + "1]").encode(), headers)
+        self.refused(400, "is nested deeper than 100", ("[" * 101 + "]" * 101).encode(), headers)
+        self.refused(400, "is no JSON in UTF-8", b'{"jsonrpc": "2.0", "a": 1e999}', headers)
+        self.stop()
+
+    def test_bodies_at_once_are_bounded(self):
+        """By what they say, before they come."""
+        def begun(client, size=16 << 20):
+            connection = socket.create_connection((self.host, int(self.port)), PATIENCE)
+            self.addCleanup(connection.close)
+            connection.sendall((
+                f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.words[client]}\r\n"
+                f"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: {size}\r\n\r\n").encode())
+            return connection.recv(4096), connection
+
+        held = [begun(0) for _ in range(4)]
+        self.assertEqual([said for said, _ in held], [b"HTTP/1.1 100 Continue\r\n\r\n"] * 4)
+        self.assertRegex(begun(0, 1)[0], b"(?s)HTTP/1.1 503 .*a client's requests at once have at most 67108864 bytes")
+        self.assertEqual(self.good("python", client=1, code="1")["result"], "1")
+        for _, connection in held:
+            connection.close()
+        while begun(0)[0].startswith(b"HTTP/1.1 503"):
+            pass
+        self.stop()
+
     def test_many_connections_make_way_for_new_ones(self):
         mine = self.connect()
         self.ask(*self.modern("tools/list"), on=mine)

@@ -43,7 +43,7 @@ def facts(mine, sandbox):
 
 
 async def create(request, mine):
-    body = request.json()
+    body = await request.json()
     template = member(body, "templateID", str, "base")
     if template not in TEMPLATES:
         raise Refused(404, f"there is no template {template[:80]!r}: jails are as the server was started, and "
@@ -69,7 +69,7 @@ def found(mine, number):
 
 async def connect(request, mine, number):
     sandbox = found(mine, number)
-    timeout = timeout_of(request.json(), TIMEOUT)
+    timeout = timeout_of(await request.json(), TIMEOUT)
     if time.time() + timeout > sandbox.end:
         mine.live(sandbox, timeout)
     await request.answer(200, told(sandbox))
@@ -82,7 +82,7 @@ async def info(request, mine, number):
 
 async def timeout(request, mine, number):
     sandbox = found(mine, number)
-    mine.live(sandbox, timeout_of(request.json(), TIMEOUT))
+    mine.live(sandbox, timeout_of(await request.json(), TIMEOUT))
     await request.answer(204)
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """connect.py - the Connect protocol, whose messages are JSON: a call with one answer, or with a stream of them"""
 import struct
+import traceback
 
 from stepjail_e2b.request import Stream, packed, parsed
 from stepjail_mcp.http_connection import Refused
+from stepjail_mcp.strict_json import apart
 
 CODES = {400: "invalid_argument", 401: "unauthenticated", 403: "permission_denied", 404: "not_found",
          408: "deadline_exceeded", 409: "already_exists", 412: "failed_precondition", 413: "resource_exhausted",
@@ -42,7 +44,7 @@ def one(call):
     """A call with one answer: it gives a message, or raises Refused."""
     async def handler(request, sandbox):
         kind_of(request, "application/json")
-        await request.answer(200, await call(request, sandbox, request.json()))
+        await request.answer(200, await call(request, sandbox, await request.json()))
     return handler
 
 
@@ -55,7 +57,7 @@ def many(call):
         flags, size = ENVELOPE.unpack_from(request.data)
         if flags or size != len(request.data) - ENVELOPE.size:
             raise Refused(400, "the body is no enveloped message, or not one, or compressed")
-        message = parsed(request.data[ENVELOPE.size:], "the message")
+        message = await apart(parsed, request.data[ENVELOPE.size:], "the message")
         stream = Stream(request, "application/connect+json", envelope({"event": {"keepalive": {}}}))
 
         async def work():
@@ -64,6 +66,9 @@ def many(call):
                 await call(request, sandbox, message, lambda answer: stream.tell(envelope(answer)))
             except (Failed, Refused) as problem:
                 last = {"error": error(problem.status, str(problem))}
+            except Exception as problem:  # a mistake of ours
+                traceback.print_exc()
+                last = {"error": error(500, f"{type(problem).__name__}: {problem}"[:300])}
             stream.tell(envelope(last, END))
 
         await stream.serve(work())

@@ -2,13 +2,15 @@
 """execute.py - code in a sandbox's contexts: /execute, whose answer is a line of JSON each, and /contexts"""
 import base64
 import codecs
-import json
+import contextlib
 import re
 import time
+import traceback
 
 import stepjail
 from stepjail_e2b.files import inside
 from stepjail_e2b.request import Stream, member, packed, texts
+from stepjail_mcp import strict_json
 from stepjail_mcp.http_connection import Refused
 from stepjail_mcp.tools import outcome
 
@@ -45,13 +47,10 @@ def error_of(result):
 def shown(one):
     if one.kind == "png":
         return base64.b64encode(one.data).decode()
-    text = one.data.decode("utf-8", "replace")
-    if one.kind == "json":
-        try:
-            return json.loads(text, parse_constant=str)
-        except (ValueError, RecursionError):
-            return text
-    return text
+    if one.kind == "json":  # numbers that are not finite become strings; what is no JSON for everybody is text
+        with contextlib.suppress(strict_json.Bad):
+            return strict_json.parse(one.data, number=str)
+    return one.data.decode("utf-8", "replace")
 
 
 def results(result):
@@ -108,9 +107,12 @@ class Said:
         if error:
             self.line(type="error", **error)
 
+    def failed(self, problem):
+        self.line(type="error", name=type(problem).__name__, value=str(problem), traceback=str(problem))
+
 
 async def execute(request, sandbox):
-    body = request.json()
+    body = await request.json()
     python_only(body)
     code, envs = member(body, "code", str), texts(body, "env_vars")
     if code is None:
@@ -124,15 +126,18 @@ async def execute(request, sandbox):
             said.ended(await sandbox.execute(context, code, envs, said.heard))
             said.line(type="number_of_executions", execution_count=context.executions)
         except stepjail.Error as problem:
-            said.line(type="error", name=type(problem).__name__, value=str(problem), traceback=str(problem))
+            said.failed(problem)
             await request.mine.failed(sandbox, problem)
+        except Exception as problem:  # a mistake of ours, within an answer that has begun
+            traceback.print_exc()
+            said.failed(problem)
         stream.broken = sandbox.number not in request.mine.handles
 
     await stream.serve(step())
 
 
 async def create(request, sandbox):
-    body = request.json()
+    body = await request.json()
     python_only(body)
     context = await sandbox.add_context(inside(member(body, "cwd", str, "")))
     await request.answer(201, context.told())

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """files.py - whole files of a sandbox: /files; and paths as its clients write them"""
 import base64
-import email.parser
-import email.policy
 import hashlib
 import hmac
 import posixpath
@@ -11,11 +9,12 @@ import time
 
 import stepjail
 from stepjail_e2b.sandboxes import HOME
-from stepjail_mcp.http_connection import Refused
+from stepjail_mcp.http_connection import HEAD_MAX, Refused
 
 FILES_MAX = 256  # of one request
 READ_MAX = 64 << 20  # bytes of a file that is read
 MISSING = "No such file or directory"
+DISPOSITION = re.compile(rb"(?im)^content-disposition:[ \t]*form-data[ \t]*(?:;|\r|\Z)")
 
 
 def inside(path):
@@ -96,10 +95,9 @@ def parts_of(request):
     found = []
     for piece in pieces[1:-1]:
         head, gap, data = piece.partition(b"\r\n\r\n")
-        headers = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head.lstrip(b"\r\n") + b"\r\n\r\n")
+        if not gap or len(head) > HEAD_MAX or not DISPOSITION.search(head):
+            raise Refused(400, f"a part of the form has no head, or one of more than {HEAD_MAX} bytes")
         words = re.search(r'filename="([^"]*)"', head.decode("utf-8", "replace"))
-        if not gap or headers.get_content_disposition() != "form-data":
-            raise Refused(400, "a part of the form has no head")
         if words:  # what browsers write for three characters
             name = words[1].replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")
             found.append((name, data))

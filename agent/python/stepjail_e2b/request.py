@@ -2,9 +2,9 @@
 """request.py - one request of HTTP: what it asks for, and its answer, whole or as a stream"""
 import asyncio
 import contextlib
-import json
 import urllib.parse
 
+from stepjail_mcp import strict_json
 from stepjail_mcp.client import cancel_once
 from stepjail_mcp.http_connection import Refused, packed
 
@@ -12,12 +12,11 @@ KEEPALIVE = 15  # seconds between signs of life of a stream
 
 
 def parsed(data, what="the body"):
-    """An object of JSON, whose strings are characters; numbers are finite, nesting is not deep."""
+    """An object of JSON."""
     try:
-        found = json.loads(data, parse_constant=lambda word: float("x"))
-        json.dumps(found, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        raise Refused(400, f"{what} is no JSON in UTF-8") from None
+        found = strict_json.parse(data)
+    except strict_json.Bad as problem:
+        raise Refused(400, f"{what} {problem}") from None
     if not isinstance(found, dict):
         raise Refused(400, f"{what} is no JSON object")
     return found
@@ -49,14 +48,14 @@ class Request:
         self.query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=64))
         self.data = b""
 
-    async def read(self):
+    async def read(self, take):
         """The body, where there is one."""
         if self.method not in ("GET", "DELETE") or "Content-Length" in self.head.headers or \
                 "Transfer-Encoding" in self.head.headers:
-            self.data = await self.connection.body(self.head, chunked=True)
+            self.data = await self.connection.body(self.head, take, chunked=True)
 
-    def json(self):
-        return parsed(self.data) if self.data else {}
+    async def json(self):
+        return await strict_json.apart(parsed, self.data) if self.data else {}
 
     async def answer(self, status, data=b"", kind="application/json", phrase=None, headers=()):
         if not isinstance(data, bytes):

@@ -12,7 +12,6 @@ Theory of operation
 """
 import asyncio
 import re
-import traceback
 
 import stepjail
 from stepjail_e2b import api, connect, execute, files, filesystem, process
@@ -88,17 +87,12 @@ class E2bServer(Listener):
             if request.owner is None:
                 raise Refused(401, "X-API-Key must be a key of --token-file: set E2B_API_KEY")
             subject = request.mine = self.of_key(request.owner)
-        with self.one_more(request.owner, connection):
-            await request.read()
+        with self.one_more(request.owner, connection) as take:
+            await request.read(take)
             try:
                 await handler(request, subject, *parts)
-            except Refused:
-                raise
             except stepjail.Error as problem:
                 await self.failed(request, subject, problem)
-            except Exception as problem:  # a mistake of ours: the others go on
-                traceback.print_exc()
-                raise Refused(500, f"{type(problem).__name__}: {problem}"[:300]) from None
 
     def sandbox(self, request):
         """Of a request's head, which must have the sandbox's token."""

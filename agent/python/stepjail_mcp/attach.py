@@ -18,6 +18,7 @@ import time
 
 import stepjail
 from stepjail import _AT as AT, _HEADER as HEADER, _NAMES as NAMES, _PAYLOAD_MAX as PAYLOAD_MAX, _TYPES as TYPES
+from stepjail_mcp import strict_json
 
 ATTACH = "stepjail/attach"
 KEPT_MAX = 8              # processes that no session is of
@@ -165,11 +166,12 @@ class Attached:
         self.sessions.clear()
 
 
-def asks(line):
+async def asks(line):
     """The words of the options, where this first line of a connection is one to attach; else None."""
-    with contextlib.suppress(ValueError, RecursionError):
-        message = json.loads(line)
-        return message.get(ATTACH) if isinstance(message, dict) else None
+    if ATTACH.encode() in line:
+        with contextlib.suppress(strict_json.Bad):
+            message = await strict_json.apart(strict_json.parse, line)
+            return message.get(ATTACH) if isinstance(message, dict) else None
     return None
 
 

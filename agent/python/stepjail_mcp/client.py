@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """client.py - one client: its messages, in both eras of the protocol"""
 import asyncio
-import json
 import traceback
 
 import stepjail
-from stepjail_mcp import VERSION
+from stepjail_mcp import VERSION, strict_json
 from stepjail_mcp.sessions import Sessions, ToolProblem
 from stepjail_mcp.tools import TOOLS, Call, checked
 
@@ -47,7 +46,7 @@ class Client:
         """One line of the client's; its answer is sent."""
         message = {}
         try:
-            message = parsed(line)
+            message = await strict_json.apart(parsed, line)
             while len(self.tasks) >= REQUESTS_MAX:
                 await asyncio.wait(self.tasks, return_when=asyncio.FIRST_COMPLETED)
             self.begin(message, send)
@@ -127,11 +126,11 @@ def cancel_once(task):
 
 
 def parsed(line, unit="line"):
-    """A message: an object with an id that may be one. Numbers are finite, nesting is not deep."""
+    """A message: an object with an id that may be one."""
     try:
-        message = json.loads(line, parse_constant=lambda word: float("x"))
-    except (ValueError, RecursionError):
-        raise Problem(PARSE, f"this {unit} is no JSON") from None
+        message = strict_json.parse(line, halves=True)
+    except strict_json.Bad as problem:
+        raise Problem(PARSE, f"this {unit} {problem}") from None
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or \
             not isinstance(message.get("method", ""), str):
         raise Problem(INVALID, f"a message is one JSON-RPC 2.0 object a {unit}")

@@ -2,13 +2,13 @@
 """http_connection.py - a connection of HTTP: requests in, answers and streams of events out; see http_server.py"""
 import asyncio
 import contextlib
-import email.errors
 import email.utils
 import http
 import http.server
 import io
-import json
 import re
+
+from stepjail_mcp.strict_json import packed
 
 HEAD_MAX = 16 << 10     # bytes of a request's head
 BODY_MAX = 16 << 20     # bytes of a message
@@ -16,14 +16,9 @@ DEADLINE = 30           # seconds for a head, for a body, and for taking what is
 IDLE = 120              # seconds that a connection waits for a request
 ONCE = ("Host", "Origin", "Authorization", "Content-Length", "Content-Type", "Mcp-Session-Id",
         "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-API-Key", "X-Access-Token", "E2b-Sandbox-Id",
-        "E2B-Traffic-Access-Token")
-# what the parser of mail misses of a form, whose body it does not get
-OF_BODIES = (email.errors.NoBoundaryInMultipartDefect, email.errors.StartBoundaryNotFoundDefect,
-             email.errors.MultipartInvariantViolationDefect)
-
-
-def packed(message):
-    return json.dumps(message, allow_nan=False).encode()
+        "E2B-Traffic-Access-Token", "Transfer-Encoding")
+# the parser of mail also takes lines that are folded, names that end with a blank, and more
+LINES = re.compile(rb"[^\r\n]*\r\n(?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[^\r\n]*\r\n)*\r\n")
 
 
 class Refused(Exception):
@@ -44,11 +39,13 @@ class Head(http.server.BaseHTTPRequestHandler):
         self.wrong, self.continues = None, False
         if re.search(rb"[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n", data):
             raise Refused(400, "the head of the request has control characters")
+        if not LINES.fullmatch(data):
+            raise Refused(400, "the head of the request has a line that is no header")
         if not self.parse_request():
             raise Refused(*(self.wrong or (400, "the head of the request cannot be parsed")))
-        if not all(isinstance(one, OF_BODIES) for one in self.headers.defects) or \
-                any(len(self.headers.get_all(name, [])) > 1 for name in ONCE):
-            raise Refused(400, "the head of the request has a header twice, or a line that is no header")
+        twice = [name for name in ONCE if len(self.headers.get_all(name, [])) > 1]
+        if twice:
+            raise Refused(400, f"the head of the request has {twice[0]} twice")
 
     def send_error(self, code, message=None, explain=None):
         self.wrong = code, message or "the head of the request cannot be parsed"
@@ -106,6 +103,7 @@ class Connection:
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
         self.keep = True
+        self.begun = self.unread = False  # the answer to a request; its body, which would be the next request
         self.lock = asyncio.Lock()
 
     async def write(self, data):
@@ -125,7 +123,8 @@ class Connection:
     def head_of(self, status, headers, phrase=None):
         lines = {"Date": email.utils.formatdate(usegmt=True), "Cache-Control": "no-store",
                  "X-Content-Type-Options": "nosniff", **headers}
-        if not self.keep:
+        self.begun = True
+        if not self.keep or self.unread:
             lines["Connection"] = "close"
         if lines.get("Connection") == "close":
             self.keep = False
@@ -139,6 +138,7 @@ class Connection:
 
     async def head(self):
         """None where the client is done."""
+        self.begun = self.unread = False
         try:
             async with asyncio.timeout(IDLE):
                 first = await self.reader.read(1)
@@ -150,30 +150,37 @@ class Connection:
             raise Refused(400, "a request begins with a method")
         try:
             async with asyncio.timeout(DEADLINE):
-                return Head(first + await self.reader.readuntil(b"\r\n\r\n"))
+                head = Head(first + await self.reader.readuntil(b"\r\n\r\n"))
+            self.unread = "Transfer-Encoding" in head.headers or head.header("Content-Length") not in ("", "0")
+            return head
         except asyncio.LimitOverrunError:
             raise Refused(431, f"the head of a request has at most {HEAD_MAX} bytes") from None
         except TimeoutError:
             raise Refused(408, f"the head of the request did not come in {DEADLINE} s") from None
 
-    async def body(self, head, chunked=False):
-        """@chunked: whether a body may be in chunks, whose sizes come with them"""
+    async def body(self, head, take, chunked=False):
+        """@take: called with the number of bytes before they are read; it refuses them where they are too many
+        @chunked: whether a body may be in chunks, whose sizes come with them"""
         chunked = chunked and head.header("Transfer-Encoding").lower() == "chunked" and \
-            "Content-Length" not in head.headers
+            "Content-Length" not in head.headers and head.request_version >= "HTTP/1.1"
         length = head.header("Content-Length")
         if not chunked and ("Transfer-Encoding" in head.headers or not re.fullmatch("[0-9]{1,12}", length)):
             raise Refused(411, "a request has a body whose size is in Content-Length")
         if not chunked and int(length) > BODY_MAX:
             raise Refused(413, f"a message has at most {BODY_MAX} bytes")
+        if not chunked:
+            take(int(length))
         if head.continues:
             await self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         try:
             async with asyncio.timeout(DEADLINE):
-                return await (self.chunks() if chunked else self.reader.readexactly(int(length)))
+                data = await (self.chunks(take) if chunked else self.reader.readexactly(int(length)))
+            self.unread = False
+            return data
         except TimeoutError:
             raise Refused(408, f"the body of the request did not come in {DEADLINE} s") from None
 
-    async def chunks(self):
+    async def chunks(self, take):
         """A body whose pieces have their sizes before them; nothing follows the last, which is empty."""
         data = bytearray()
         while True:
@@ -186,6 +193,7 @@ class Connection:
             size = int(line, 16)
             if len(data) + size > BODY_MAX:
                 raise Refused(413, f"a message has at most {BODY_MAX} bytes")
+            take(size)
             data += await self.reader.readexactly(size)
             if await self.reader.readexactly(2) != b"\r\n":
                 raise Refused(400, "a chunk of the body is not as long as it says")

@@ -13,11 +13,15 @@ import asyncio
 import collections
 import contextlib
 import re
+import traceback
 
 from stepjail_mcp.client import REQUESTS_MAX
 from stepjail_mcp.http_connection import HEAD_MAX, Connection, Refused
 
 CONNECTIONS_MAX = 256   # of all clients, and requests at once; a client has REQUESTS_MAX of these
+BODIES_MAX = 128 << 20  # bytes of requests that are not answered, of all clients
+OF_CLIENT = 64 << 20    # and of one
+HERE = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?")
 
 
 class Listener:
@@ -26,7 +30,7 @@ class Listener:
 
     def __init__(self):
         self.waiting = {}  # connections without a request, who waits longest first
-        self.busy = collections.Counter()  # requests of a token
+        self.busy, self.bytes = collections.Counter(), collections.Counter()  # of requests of a token
 
     async def listen(self, address, port, say):
         server = await asyncio.start_server(self.connected, address, port, limit=HEAD_MAX, backlog=128)
@@ -64,9 +68,21 @@ class Listener:
                 connection.keep = False
             await self.request(connection, head)
         except Refused as refused:
+            await self.fail(connection, refused)
+        except (asyncio.IncompleteReadError, OSError):
+            raise
+        except Exception as problem:  # a mistake of ours: the others go on
+            traceback.print_exc()
+            await self.fail(connection, Refused(500, f"{type(problem).__name__}: {problem}"[:300]))
+        if connection.unread:
             connection.keep = False
-            await self.refuse(connection, refused)
             await connection.linger()
+
+    async def fail(self, connection, refused):
+        """Within an answer no other can begin: its connection ends, and by that the client knows."""
+        connection.keep, connection.unread = False, True
+        if not connection.begun:
+            await self.refuse(connection, refused)
 
     @contextlib.contextmanager
     def one_more(self, owner, connection):
@@ -76,16 +92,28 @@ class Listener:
             raise Refused(503, f"the server has at most {CONNECTIONS_MAX} requests at once", **{"Retry-After": "1"})
         self.busy[owner] += 1
         self.waiting.pop(connection, None)
+        taken = 0
+
+        def take(size):
+            nonlocal taken
+            for held, most, whose in ((self.bytes[owner], OF_CLIENT, "a client's"),
+                                      (self.bytes.total(), BODIES_MAX, "all clients'")):
+                if held + size > most:
+                    raise Refused(503, f"{whose} requests at once have at most {most} bytes", **{"Retry-After": "1"})
+            taken += size
+            self.bytes[owner] += size
+
         try:
-            yield
+            yield take
         finally:
             self.busy[owner] -= 1
+            self.bytes[owner] -= taken
 
     @staticmethod
     def from_here(head):
         """A request comes from this host, and not from a page of another."""
-        host = head.header("Host")
-        if not re.fullmatch(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", host.lower()):
+        host = head.header("Host").lower()
+        if not HERE.fullmatch(host):
             raise Refused(403, "Host is not this host: use localhost, 127.0.0.1 or [::1]")
-        if "Origin" in head.headers and head.header("Origin").lower() != f"http://{host}".lower():
+        if "Origin" in head.headers and head.header("Origin").lower() != f"http://{host}":
             raise Refused(403, "Origin is a page of another server, which may not use this one")

@@ -24,6 +24,7 @@ from stepjail_mcp.client import (BAD_HEADER, BAD_PARAMS, BAD_VERSION, INVALID, L
 from stepjail_mcp.http_connection import Exchange, Refused
 from stepjail_mcp.http_listener import Listener
 from stepjail_mcp.sessions import Sessions
+from stepjail_mcp.strict_json import apart
 
 SESSIONS_MAX = 32       # of a client, in the protocol's older era
 KEEPALIVE = 15          # seconds between signs of life of a stream
@@ -54,8 +55,8 @@ class HttpServer(Listener):
         if head.command == "DELETE":
             await self.delete(connection, head, owner)
             return
-        with self.one_more(owner, connection):
-            await self.post(connection, head, owner, await connection.body(head))
+        with self.one_more(owner, connection) as take:
+            await self.post(connection, head, owner, await connection.body(head, take))
 
     async def refuse(self, connection, refused):
         await connection.answer(refused.status, {"jsonrpc": "2.0", "error": {
@@ -83,7 +84,7 @@ class HttpServer(Listener):
         message, modern, headers = {}, None, {}
         exchange = Exchange(connection, head)
         try:
-            message = parsed(body, "request")
+            message = await apart(parsed, body, "request")
             modern = is_modern(head, message)
             client, headers = self.client(head, message, owner, modern)
             try:

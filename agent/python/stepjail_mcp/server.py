@@ -2,7 +2,6 @@
 """server.py - clients on stdin and stdout, on a unix socket, or over HTTP"""
 import asyncio
 import contextlib
-import json
 import os
 import socket
 import stat
@@ -14,6 +13,7 @@ import stepjail
 from stepjail_mcp import attach, record, tokens
 from stepjail_mcp.client import GRACE, INVALID, Client, Problem, failure
 from stepjail_mcp.http_server import HttpServer
+from stepjail_mcp.strict_json import packed
 
 LINE_MAX = 16 << 20  # bytes of a message
 
@@ -50,7 +50,7 @@ class Server:
         lock = asyncio.Lock()
 
         async def send(message, status=200):
-            data = json.dumps(message, allow_nan=False).encode() + b"\n"
+            data = packed(message) + b"\n"
             async with lock:
                 with contextlib.suppress(OSError):
                     await write(data)
@@ -121,7 +121,7 @@ class Server:
                     return
                 lines = stream_lines(reader)
                 first = await anext(lines, b"")
-                words = attach.asks(first)
+                words = await attach.asks(first)
                 if words is not None:
                     await attach.attach(self, words, reader, writer, uid)
                 else:
