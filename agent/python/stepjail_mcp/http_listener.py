@@ -32,9 +32,10 @@ class Listener:
         self.waiting = {}  # connections without a request, who waits longest first
         self.busy, self.bytes = collections.Counter(), collections.Counter()  # of requests of a token
 
-    async def listen(self, address, port, say):
-        server = await asyncio.start_server(self.connected, address, port, limit=HEAD_MAX, backlog=128)
-        host, port = server.sockets[0].getsockname()[:2]
+    async def listen(self, listener, say):
+        """@listener: a socket that listens"""
+        server = await asyncio.start_server(self.connected, sock=listener, limit=HEAD_MAX)
+        host, port = listener.getsockname()[:2]
         say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}{self.PATH}")
         async with server:
             await server.serve_forever()

@@ -86,23 +86,19 @@ class Server:
         await asyncio.gather(*closing, return_exceptions=True)
 
     async def http(self, address, port, path):
+        listener = bound_port("--http", address, port)
         path, words = words_of(path, "mcp-token")
         self.web = HttpServer(self, words)
         say(f"clients need a token of {path}")
-        await self.listening("--http", address, port)
+        await self.web.listen(listener, say)
 
     async def e2b(self, address, port, path):
         from stepjail_e2b.server import E2bServer
+        listener = bound_port("--e2b", address, port)
         path, words = words_of(path, "e2b-key", "e2b_")
         self.web = E2bServer(self, words)
         say(f"clients need a key of {path} as E2B_API_KEY")
-        await self.listening("--e2b", address, port)
-
-    async def listening(self, option, address, port):
-        try:
-            await self.web.listen(address, port, say)
-        except OSError as problem:
-            fail(f"{option} {address}:{port}: {problem.strerror}")
+        await self.web.listen(listener, say)
 
     async def stdio(self):
         await self.serve(lines_of(sys.stdin.buffer), lambda data: asyncio.to_thread(write_all, data))
@@ -163,6 +159,15 @@ def inherited():
         fail(f"--listen systemd: {count} sockets were passed on, or another kind: give one ListenStream=/PATH")
     listener.set_inheritable(False)
     return listener
+
+
+def bound_port(option, address, port):
+    """A socket that listens, before anything is said or made."""
+    try:
+        return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                                    backlog=128)
+    except OSError as problem:
+        fail(f"{option} {address}:{port}: {os.strerror(problem.errno)}; port 0 is a free one")
 
 
 def bound(path):
