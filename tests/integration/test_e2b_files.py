@@ -199,7 +199,7 @@ class NoPrograms(Programs):
 
 
 class NoShell(Programs):
-    jail = "--lock-code", "no"
+    jail = ("--lock-code=no",)
 
     def test_a_tree_without_a_shell(self):
         last, = self.start_one(self.create(), "echo hi")
@@ -208,7 +208,7 @@ class NoShell(Programs):
 
 @unittest.skipUnless(os.path.isdir("/lib/x86_64-linux-gnu"), "the host's shell is elsewhere")
 class SomePrograms(Programs):
-    jail = ("--lock-code", "no", "--bind", "/bin/bash:/bin/bash",
+    jail = ("--lock-code=no", "--bind", "/bin/bash:/bin/bash",
             "--bind", "/lib/x86_64-linux-gnu:/lib/x86_64-linux-gnu",
             "--bind", "/lib64/ld-linux-x86-64.so.2:/lib64/ld-linux-x86-64.so.2")
 

@@ -318,17 +318,28 @@ class Ends(Case):
         self.assertEqual(len(client.request("tools/list")["tools"]), 9)
 
     def test_an_option_that_stepjail_refuses(self):
-        client = self.start("--", "--memory", "nothing")
-        self.assertIn("--memory", client.bad("python", code="1"))
+        """Before anybody is served."""
+        for options, said in ((("--", "--memory", "nothing"), "--memory: 'nothing'"),
+                              (("--", "--lock-code", "no"), "write --lock-code=no"),
+                              (("--", "--rootfs", "nowhere"), "no tree named 'nowhere'"),
+                              (("--jail-option", "rootfs=/nowhere"), "/nowhere"),
+                              (("--jail-option", "memroy=1G"), "--memroy=1G is not an option"),
+                              (("--jail-option", "memory"), "--memory needs a value"),
+                              (("--jail-option", "lock-code no"), "no option of stepjail"),
+                              (("--", "--bind", "--env"), "--bind")):
+            client = self.start(*options)
+            self.assertEqual((client.process.wait(PATIENCE), client.process.stdout.read()), (125, b""))
+            self.assertRegex(client.process.stderr.read().decode(),
+                             rf"\Astepjail-mcp: options of the jails: .*{said}.*\n\Z")
 
     def test_options_reach_the_jail(self):
-        client = self.start("--", "--hostname", "mine", "--env=A=b", "--deterministic")
+        client = self.start("--jail-option", "hostname=mine", "--jail-option=deterministic", "--", "--env", "A=b")
         said = client.good("python", code="import os, socket; socket.gethostname(), os.environ['A']")
         self.assertEqual(said["result"], "('mine', 'b')")
 
     def test_bad_options(self):
         for options, said in ((["--sessions", "0"], "from 1 to 1000"), (["--idle", "5"], "no time"),
-                              (["--nope"], "--nope"), (["x"], "x"), (["--", "x"], "no option of stepjail"),
+                              (["--nope"], "--nope"), (["x"], "x"), (["--", "x"], "'x' is no option of stepjail"),
                               (["--listen", "/nowhere/x"], "/nowhere/x: No such file")):
             done = subprocess.run([MCP, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
             self.assertEqual(done.returncode, 125, options)

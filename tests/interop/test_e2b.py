@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 from python_scene import BUILD, MCP  # noqa: E402
 
 MODULES = os.path.join(BUILD, "interop/node_modules")
-SHELL = ("--lock-code", "no", "--bind", "/bin/bash:/bin/bash",
+SHELL = ("--lock-code=no", "--bind", "/bin/bash:/bin/bash",
          "--bind", "/lib/x86_64-linux-gnu:/lib/x86_64-linux-gnu",
          "--bind", "/lib64/ld-linux-x86-64.so.2:/lib64/ld-linux-x86-64.so.2")
 

@@ -53,11 +53,13 @@ class Clients(unittest.TestCase):
                 self.assertGreaterEqual(found["progress"], 1)
 
     def test_inspector(self):
-        inspector = (f"{MODULES}/.bin/mcp-inspector", "--cli", MCP, "--method")
+        # it would swallow a --
+        inspector = (f"{MODULES}/.bin/mcp-inspector", "--cli", MCP, "--jail-option=hostname=mine", "--method")
         tools = json.loads(output(*inspector, "tools/list"))["tools"]
         self.assertIn("rollback", [tool["name"] for tool in tools])
-        called = json.loads(output(*inspector, "tools/call", "--tool-name", "python", "--tool-arg", "code=6*7"))
-        self.assertEqual(called["structuredContent"]["result"], "42")
+        code = "import os; os.uname().nodename"
+        called = json.loads(output(*inspector, "tools/call", "--tool-name", "python", "--tool-arg", f"code={code}"))
+        self.assertEqual(called["structuredContent"]["result"], "'mine'")
 
         address, token = self.serve()
         tools = json.loads(output(f"{MODULES}/.bin/mcp-inspector", "--cli", address, "--transport", "http", "--header",
