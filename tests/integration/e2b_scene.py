@@ -25,6 +25,7 @@ class Answer:
 
 class Scene(Case):
     options, jail = (), ()
+    scheme = "http"
 
     def setUp(self):
         folder = tempfile.mkdtemp(prefix="stepjail-test-")
@@ -35,7 +36,7 @@ class Scene(Case):
         self.server = self.start("--e2b", "0", "--token-file", keys, *self.options, "--", *self.jail).process
         self.assertIn(b"as E2B_API_KEY", self.server.stderr.readline())
         said = self.server.stderr.readline().decode()
-        self.port = int(re.search(r"listening on http://127.0.0.1:(\d+)$", said)[1])
+        self.port = int(re.search(rf"listening on {self.scheme}://127.0.0.1:(\d+)$", said)[1])
 
     def tearDown(self):
         self.server.terminate()

@@ -235,7 +235,11 @@ class Begins(unittest.TestCase):
     def test_options_that_are_wrong(self):
         for options, said in ((("--e2b=0.0.0.0:80",), "of this host alone"),
                               (("--e2b", "0", "--http", "0"), "not allowed"), (("--e2b", "x"), "of this host alone"),
-                              (("--token-file", "x"), "--http and --e2b")):
+                              (("--token-file", "x"), "--http and --e2b"), (("--tls", "x"), "--http and --e2b"),
+                              (("--e2b-domain", "x"), "is for --e2b"),
+                              (("--e2b", "0", "--tls", "/nowhere"), "--tls /nowhere: No such file"),
+                              *((("--e2b", "0", f"--e2b-domain={word}"), "is no NAME or NAME:PORT") for word in (
+                                  "", ".", "a.", ".a", "a..b", "-a", "http://a", "a:0", "a:65536", "a/b", "*.a"))):
             done = subprocess.run([MCP, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
             self.assertEqual(done.returncode, 125)
             self.assertRegex(done.stderr, rf"\Astepjail-mcp: .*{said}.*\n\Z")

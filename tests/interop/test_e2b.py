@@ -3,6 +3,7 @@
 """test_e2b.py - a program that was written for E2B's sandboxes, with E2B's own packages, against stepjail-mcp --e2b"""
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,13 +21,13 @@ SHELL = ("--lock-code=no", "--bind", "/bin/bash:/bin/bash",
 
 
 class E2b(unittest.TestCase):
-    def client(self, *jail):
+    def client(self, *jail, port="0", options=(), own=None):
         """What the program showed, by its names; its lines are printed as well."""
         folder = tempfile.TemporaryDirectory(prefix="stepjail-interop-")
         self.addCleanup(folder.cleanup)
         path = os.path.join(folder.name, "key")
-        server = subprocess.Popen([MCP, "--e2b", "0", "--token-file", path, "--", *jail], stderr=subprocess.PIPE,
-                                  text=True)
+        server = subprocess.Popen([MCP, "--e2b", port, "--token-file", path, *options, "--", *jail],
+                                  stderr=subprocess.PIPE, text=True)
         self.addCleanup(server.stderr.close)
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
@@ -34,7 +35,7 @@ class E2b(unittest.TestCase):
         address = server.stderr.readline().split()[-1]
         with open(path) as file:
             key = file.read().strip()
-        own = {"E2B_API_URL": address, "E2B_SANDBOX_URL": address, "E2B_API_KEY": key}
+        own = {**(own or {"E2B_API_URL": address, "E2B_SANDBOX_URL": address}), "E2B_API_KEY": key}
         done = subprocess.run(["node", f"{HERE}/e2b_client.mjs", MODULES], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300, env={**os.environ, **own})
         print(f"-- stepjail-mcp --e2b -- {' '.join(jail)}\n{done.stdout}{done.stderr}", flush=True)
@@ -46,7 +47,27 @@ class E2b(unittest.TestCase):
         self.assertIn(said, came["message"])
 
     def test_code_files_and_sandboxes(self):
-        came = self.client("--rootfs", "data")
+        self.all_of_it(self.client("--rootfs", "data"))
+
+    def test_names_below_a_domain(self):
+        """Over TLS, where E2B_DOMAIN is all that the program is told; preloaded is what a record of DNS would do."""
+        folder = tempfile.TemporaryDirectory(prefix="stepjail-interop-")
+        self.addCleanup(folder.cleanup)
+        certificate, pem, names = (os.path.join(folder.name, name) for name in ("certificate", "pem", "names.cjs"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", "2", "-subj", "/CN=jails", "-addext", "subjectAltName=DNS:*.jails.localhost",
+                        "-keyout", pem, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
+        with open(certificate) as public, open(pem, "a") as both, open(names, "w") as script:
+            both.write(public.read())
+            script.write("const dns = require('dns'), lookup = dns.lookup\ndns.lookup = (name, ...more) => "
+                         "lookup(name.endsWith('.jails.localhost') ? '127.0.0.1' : name, ...more)\n")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        domain = f"jails.localhost:{port}"
+        self.all_of_it(self.client("--rootfs", "data", port=port, options=("--tls", pem, "--e2b-domain", domain), own={
+            "E2B_DOMAIN": domain, "NODE_EXTRA_CA_CERTS": certificate, "NODE_OPTIONS": f"--require {names}"}))
+
+    def all_of_it(self, came):
         self.assertEqual((came["running"], came["info"]), (True, {"state": "running", "metadata": {"user": "a b"},
                                                                   "same": True}))
         logs = {name: "".join(pieces) for name, pieces in came["stdout"].pop("logs").items()}

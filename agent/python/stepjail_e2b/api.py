@@ -29,11 +29,11 @@ def timeout_of(body, default):
     return found
 
 
-def told(sandbox):
+def told(mine, sandbox):
     """To who may use it."""
     return {"sandboxID": sandbox.number, "templateID": sandbox.template, "clientID": "stepjail",
             "envdVersion": ENVD_VERSION, "envdAccessToken": sandbox.token, "trafficAccessToken": sandbox.traffic,
-            "domain": None}
+            "domain": mine.domain}
 
 
 def facts(mine, sandbox):
@@ -57,7 +57,7 @@ async def create(request, mine):
         raise Refused(400, "envVars has a name or a value that no environment can have")
     sandbox = await mine.create(request.owner, request.head.header("User-Agent"), template, texts(body, "metadata"),
                                 envs, timeout_of(body, TIMEOUT))
-    await request.answer(201, told(sandbox))
+    await request.answer(201, told(mine, sandbox))
 
 
 def found(mine, number):
@@ -72,12 +72,12 @@ async def connect(request, mine, number):
     timeout = timeout_of(await request.json(), TIMEOUT)
     if time.time() + timeout > sandbox.end:
         mine.live(sandbox, timeout)
-    await request.answer(200, told(sandbox))
+    await request.answer(200, told(mine, sandbox))
 
 
 async def info(request, mine, number):
     await request.answer(200, {**facts(mine, found(mine, number)), "envdAccessToken": mine.handles[number].token,
-                               "domain": None})
+                               "domain": mine.domain})
 
 
 async def timeout(request, mine, number):

@@ -141,7 +141,7 @@ def signed(request, sandboxes):
     if ":" in user:
         raise Refused(401, "this link's username has a colon, which could make another link's signature its own")
     operation = "read" if request.method == "GET" else "write"
-    for sandbox in sandboxes.values():
+    for sandbox in sandboxes:
         known = signature(sandbox, query.get("path", ""), operation, user, until)
         if hmac.compare_digest(known.encode(), query["signature"].encode()):
             if until and (not re.fullmatch("[0-9]{1,15}", until) or int(until) < time.time()):

@@ -46,7 +46,7 @@ class Request:
         path, _, query = head.path.partition("?")
         self.method, self.path = head.command, urllib.parse.unquote(path, errors="strict")
         self.query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=64))
-        self.data = b""
+        self.data, self.number = b"", None  # number: of the sandbox that Host names
 
     async def read(self, take):
         """The body, where there is one."""

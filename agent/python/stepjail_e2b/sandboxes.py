@@ -146,10 +146,10 @@ class Sandbox:
 class Sandboxes(Sessions):
     """Those of one API key. They end at their time, and not when they were idle."""
 
-    def __init__(self, server, everyone):
-        """@everyone: sandboxes of all keys, by their numbers"""
+    def __init__(self, server, everyone, domain):
+        """@everyone: sandboxes of all keys, by their numbers; @domain: as they are told"""
         super().__init__(server)
-        self.everyone, self.ending = everyone, set()
+        self.everyone, self.domain, self.ending = everyone, domain, set()
         given = server.jail_options
         cpus = str(given.get("cpus", ["1"])[-1])
         self.limits = {"cpuCount": math.ceil(float(cpus)) if re.fullmatch(r"[0-9]{1,4}(\.[0-9]+)?", cpus) else 0,

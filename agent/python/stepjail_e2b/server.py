@@ -4,8 +4,9 @@
 Theory of operation
     One address serves all that the SDKs know as two kinds: the service, by an API key (X-API-Key), and each
     sandbox, by the token that came with it (X-Access-Token, or E2B-Traffic-Access-Token) and its number in
-    E2b-Sandbox-Id. Whom a request is of is known from its head, before its body is read. A sandbox that is gone
-    is 502: by that the SDKs know that it has ended.
+    E2b-Sandbox-Id. Clients that know no other address than names below a domain (--e2b-domain) have the number in
+    their Host: api.DOMAIN is the service, 49999-NUMBER.DOMAIN a sandbox. Whom a request is of is known from its
+    head, before its body is read. A sandbox that is gone is 502: by that the SDKs know that it has ended.
 
     What is refused is said in the form that the SDKs show to their users: JSON, Connect's errors, or, for code
     and contexts, the reason of HTTP's status line.
@@ -49,11 +50,17 @@ def route(routes, request):
     return None, ()
 
 
+PORTS = "49983", "49999"  # of a sandbox: for files and programs; for code
+
+
 class E2bServer(Listener):
-    def __init__(self, server, words):
-        """@words: API keys, see tokens.py"""
+    def __init__(self, server, words, domain):
+        """@words: API keys, see tokens.py; @domain: a name, and perhaps a port, that sandboxes are told to be below"""
         super().__init__()
-        self.server, self.keys = server, words
+        self.server, self.keys, self.domain = server, words, domain
+        name = re.escape(domain.partition(":")[0])
+        self.hosts = re.compile(r"(?:api|(?P<port>[0-9]{1,5})-(?P<number>[a-z0-9]{1,60}))\."
+                                rf"{name}(?::[0-9]{{1,5}})?")
         self.mine, self.everyone = {}, {}  # Sandboxes by their keys' numbers; each sandbox by its own
 
     def expire(self):
@@ -64,8 +71,11 @@ class E2bServer(Listener):
 
     def of_key(self, owner):
         if owner not in self.mine:
-            self.mine[owner] = Sandboxes(self.server, self.everyone)
+            self.mine[owner] = Sandboxes(self.server, self.everyone, self.domain)
         return self.mine[owner]
+
+    def names(self, host):
+        return self.hosts.fullmatch(host)
 
     async def request(self, connection, head):
         connection.path = head.path
@@ -74,13 +84,17 @@ class E2bServer(Listener):
             request = Request(connection, head)
         except (UnicodeDecodeError, ValueError):
             raise Refused(400, "the path or its query is no UTF-8, or has more than 64 parts") from None
-        handler, parts = route(OF_SANDBOXES, request)
+        place = self.names(head.header("Host").lower())
+        request.number = place and place["number"]
+        if request.number and place["port"] not in PORTS:
+            raise Refused(404, f"a sandbox has nothing at port {place['port']}: no program in it can be reached")
+        handler, parts = route(OF_SANDBOXES, request) if request.number or not place else (None, ())
         if handler:
             subject = self.sandbox(request)
             request.owner = subject.owner
             request.mine = self.of_key(subject.owner)
         else:
-            handler, parts = route(api.ROUTES, request)
+            handler, parts = route(api.ROUTES, request) if not request.number else (None, ())
             if not handler:
                 raise Refused(404, f"there is nothing at {request.path[:80]}")
             request.owner = tokens.number_of(self.keys, head.header("X-API-Key"))
@@ -97,12 +111,14 @@ class E2bServer(Listener):
     def sandbox(self, request):
         """Of a request's head, which must have the sandbox's token."""
         head = request.head
-        if "signature" in request.query and request.path == "/files":
-            return files.signed(request, self.everyone)
-        number = head.header("E2b-Sandbox-Id")
-        if not number:
-            raise Refused(400, "E2b-Sandbox-Id is missing")
+        number = head.header("E2b-Sandbox-Id") or request.number
+        if request.number and number != request.number:
+            raise Refused(400, "E2b-Sandbox-Id is another sandbox than Host names")
         sandbox = self.everyone.get(number)
+        if "signature" in request.query and request.path == "/files":
+            return files.signed(request, [sandbox] if sandbox else [] if number else self.everyone.values())
+        if not number:
+            raise Refused(400, "E2b-Sandbox-Id is missing, and Host names no sandbox")
         if not sandbox:
             raise Refused(502, f"there is no sandbox {number[:80]!r}: it has ended")
         if not sandbox.knows(head.header("X-Access-Token"), head.header("E2B-Traffic-Access-Token")):

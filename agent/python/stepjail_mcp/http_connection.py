@@ -209,7 +209,8 @@ class Connection:
     async def linger(self):
         """What was refused may still be on its way, and closing at once could take the answer back."""
         with contextlib.suppress(OSError, TimeoutError):
-            self.writer.write_eof()
+            if self.writer.can_write_eof():
+                self.writer.write_eof()
             async with asyncio.timeout(2):
                 while await self.reader.read(HEAD_MAX):
                     pass

@@ -16,7 +16,7 @@ import re
 import traceback
 
 from stepjail_mcp.client import REQUESTS_MAX
-from stepjail_mcp.http_connection import HEAD_MAX, Connection, Refused
+from stepjail_mcp.http_connection import DEADLINE, HEAD_MAX, Connection, Refused
 
 CONNECTIONS_MAX = 256   # of all clients, and requests at once; a client has REQUESTS_MAX of these
 BODIES_MAX = 128 << 20  # bytes of requests that are not answered, of all clients
@@ -27,16 +27,18 @@ HERE = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?")
 class Listener:
     """A subclass has request(connection, head), and refuse(connection, refused) for what that raised."""
     PATH = ""
+    tls = None
 
     def __init__(self):
         self.waiting = {}  # connections without a request, who waits longest first
         self.busy, self.bytes = collections.Counter(), collections.Counter()  # of requests of a token
 
-    async def listen(self, listener, say):
-        """@listener: a socket that listens"""
+    async def listen(self, listener, say, tls=None):
+        """@listener: a socket that listens; @tls: an ssl.SSLContext for https"""
+        self.tls = tls
         server = await asyncio.start_server(self.connected, sock=listener, limit=HEAD_MAX)
         host, port = listener.getsockname()[:2]
-        say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}{self.PATH}")
+        say(f"listening on http{'s' if tls else ''}://{f'[{host}]' if ':' in host else host}:{port}{self.PATH}")
         async with server:
             await server.serve_forever()
 
@@ -49,7 +51,10 @@ class Listener:
             longest = next(iter(self.waiting))
             del self.waiting[longest]
             longest.writer.transport.abort()
+        self.waiting[connection] = True
         try:
+            if self.tls:
+                await writer.start_tls(self.tls, ssl_handshake_timeout=DEADLINE)
             while connection.keep:
                 await self.next(connection)
         except (asyncio.IncompleteReadError, OSError):
@@ -110,11 +115,14 @@ class Listener:
             self.busy[owner] -= 1
             self.bytes[owner] -= taken
 
-    @staticmethod
-    def from_here(head):
+    def names(self, host):
+        """Whether a request may have such a Host, which is in lower case, beside those of loopback."""
+        return False
+
+    def from_here(self, head):
         """A request comes from this host, and not from a page of another."""
         host = head.header("Host").lower()
-        if not HERE.fullmatch(host):
+        if not HERE.fullmatch(host) and not self.names(host):
             raise Refused(403, "Host is not this host: use localhost, 127.0.0.1 or [::1]")
-        if "Origin" in head.headers and head.header("Origin").lower() != f"http://{host}":
+        if "Origin" in head.headers and head.header("Origin").lower() != f"http{'s' if self.tls else ''}://{host}":
             raise Refused(403, "Origin is a page of another server, which may not use this one")

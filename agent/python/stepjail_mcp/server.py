@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import ssl
 import stat
 import struct
 import sys
@@ -86,19 +87,21 @@ class Server:
         await asyncio.gather(*closing, return_exceptions=True)
 
     async def http(self, address, port, path):
-        listener = bound_port("--http", address, port)
+        context, listener = of_tls(self.options.tls), bound_port("--http", address, port)
         path, words = words_of(path, "mcp-token")
         self.web = HttpServer(self, words)
         say(f"clients need a token of {path}")
-        await self.web.listen(listener, say)
+        await self.web.listen(listener, say, context)
 
     async def e2b(self, address, port, path):
         from stepjail_e2b.server import E2bServer
-        listener = bound_port("--e2b", address, port)
+        context, listener = of_tls(self.options.tls), bound_port("--e2b", address, port)
         path, words = words_of(path, "e2b-key", "e2b_")
-        self.web = E2bServer(self, words)
+        # without a domain of its own a client would take its code and tokens to E2B's
+        domain = self.options.e2b_domain or f"localhost:{listener.getsockname()[1]}"
+        self.web = E2bServer(self, words, domain)
         say(f"clients need a key of {path} as E2B_API_KEY")
-        await self.web.listen(listener, say)
+        await self.web.listen(listener, say, context)
 
     async def stdio(self):
         await self.serve(lines_of(sys.stdin.buffer), lambda data: asyncio.to_thread(write_all, data))
@@ -145,6 +148,25 @@ def words_of(path, name, prefix=""):
         return path, tokens.tokens_of(path, prefix)
     except tokens.BadFile as problem:
         fail(f"--token-file {path}: {problem}")
+
+
+def of_tls(path):
+    """For a server of https, by a file with a key and its certificates; None without one."""
+    if not path:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        with tokens.private(path) as file:  # a key with a passphrase is not asked for one
+            context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=lambda: b"")
+    except tokens.BadFile as problem:
+        fail(f"--tls {path}: {problem}")
+    except ssl.SSLError as problem:
+        fail(f"--tls {path}: it must have a key without a passphrase and its certificate, both as PEM "
+             f"({problem.reason})")
+    except OSError as problem:
+        fail(f"--tls {path}: {problem.strerror}")
+    return context
 
 
 def inherited():

@@ -35,19 +35,28 @@ def make(path, prefix):
         os.unlink(beside)
 
 
-def read(path):
-    """The tokens of a file that no other user can read or could have written."""
+def private(path):
+    """A file, open, that no other user can read or could have written."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     facts = os.fstat(file)
     if not stat.S_ISREG(facts.st_mode):
         os.close(file)
         raise BadFile("it is no file")
-    with open(file, "rb") as text:
+    text = open(file, "rb")
+    try:
         if facts.st_uid not in (0, os.geteuid()):
             raise BadFile(f"it belongs to user {facts.st_uid}, and must be yours")
         if facts.st_mode & 0o077:
             raise BadFile(f"its mode is {facts.st_mode & 0o777:04o}, and other users must have no right to it: "
                           "chmod 600")
+    except BadFile:
+        text.close()
+        raise
+    return text
+
+
+def read(path):
+    with private(path) as text:
         lines = text.read(TOKENS_MAX * (TOKEN_MAX + 2)).split()
     if not lines or len(lines) > TOKENS_MAX or \
             not all(re.fullmatch(rb"[\x21-\x7e]+", line) and TOKEN_MIN <= len(line) <= TOKEN_MAX for line in lines):
