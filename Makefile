@@ -30,7 +30,7 @@ LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
 JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/% jail/vm/guest/% jail/vm/receive/% jail/egress/proxy/% jail/helper/% jail/exec/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
-SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
+SHARED_C := init/err.c init/io.c init/owner.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 OCI_C := $(wildcard jail/oci/*.c jail/exec/*.c) jail/helper/call.c jail/helper/make.c
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)
@@ -87,7 +87,7 @@ $(B)/stepjail: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
-$(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c init/wire_reader.c)
+$(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/owner.c init/wire.c init/wire_reader.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
 $(B)/stepjail-oci: $(patsubst %.c,$(B)/agent-o/%.o,$(OCI_C) init/err.c init/io.c init/filter.c $(patsubst %,jail/base/%.c,clock fd_passing folder json procfs stdio_check terminal))
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcjson

@@ -23,7 +23,7 @@ PROXY_C := $(filter-out %/main.c %/confine.c %/syscalls.c,$(wildcard jail/egress
 PROXY_LIBS := -lcurl -lssl -lcrypto
 UNIT_JAIL_C := $(filter-out jail/main.c jail/oci/main.c jail/oci/control.c jail/exec/%,$(JAIL_C) $(OCI_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c jail/egress/proxy/syscalls.c init/syscalls.c $(PROXY_C) \
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
-UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c init/wire_reader.c \
+UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/owner.c init/wire.c init/wire_reader.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
 # what tests/unit/played.c answers in place of the launcher
 UNIT_WRAP := -Wl,--wrap=launch_jail,--wrap=launch_prepare,--wrap=template_ask,--wrap=posture_read,--wrap=proc_usage_check

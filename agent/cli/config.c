@@ -8,6 +8,7 @@
 #include "agent/base/file.h"
 #include "agent/cli/config.h"
 #include "init/io.h"
+#include "init/owner.h"
 
 #define PREFIX "STEPJAIL_"
 #define BLANKS " \t"
@@ -42,33 +43,23 @@ static int add_variables(struct config *c, struct err *e)
 	return r;
 }
 
-static char *find_path(const char *asked)
+/* @from: gets how much of it was said by the user */
+static char *find_path(const char *asked, size_t *from)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	const char *said = asked                        ? asked
+			   : config && config[0] == '/' ? config
+			   : home && home[0] == '/'     ? home
+							: "";
 	struct text path = { 0 };
 
-	if (asked)
-		text_puts(&path, asked);
-	else if (config && config[0] == '/')
-		text_printf(&path, "%s/stepjail/agent.conf", config);
-	else if (home && home[0] == '/')
-		text_printf(&path, "%s/.config/stepjail/agent.conf", home);
+	*from = strlen(said);
+	if (*from)
+		text_printf(&path, "%s%s", said,
+			    asked            ? ""
+			    : said == config ? "/stepjail/agent.conf"
+					     : "/.config/stepjail/agent.conf");
 	return path.bytes;
-}
-
-/* whoever writes it chooses which programs run, and what goes where */
-static int check_owner(int fd, const char *path, struct err *e)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return err_set(e, errno, "--config: %s", path);
-	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & 022))
-		return 0;
-	return err_say(
-		e, EPERM,
-		"--config: %s: not read: it must be a file of yours or of root's that nobody else can write (chown, chmod go-w)",
-		path);
 }
 
 static int take_lines(struct config *c, char *rest, struct err *e)
@@ -95,6 +86,8 @@ static int take_lines(struct config *c, char *rest, struct err *e)
 
 int config_read(const char *asked, struct config *c, struct err *e)
 {
+	size_t from;
+
 	if (c->taken)
 		return 0;
 	c->taken = true;
@@ -102,15 +95,18 @@ int config_read(const char *asked, struct config *c, struct err *e)
 	asked = asked ? asked : getenv(PREFIX "CONFIG");
 	if (add_variables(c, e) < 0)
 		return -e->errnum;
-	c->path = find_path(asked);
+	c->path = find_path(asked, &from);
 	if (!c->path || strcmp(c->path, "none") == 0 ||
 	    (!asked && access(c->path, F_OK) < 0))
 		return 0; /* none, or one in a folder that is another user's */
 
 	cleanup_fd int fd = file_open(c->path, "--config: ", e);
 
-	if (fd < 0 || check_owner(fd, c->path, e) < 0 ||
-	    file_read_fd(fd, c->path, "--config: ", &c->file, e) < 0)
+	/* whoever writes it chooses which programs run, and what goes where */
+	if (fd >= 0 &&
+	    (owner_way(c->path, from, e) < 0 || owner_check(fd, 022, c->path, e) < 0))
+		return err_within(e, "--config: ");
+	if (fd < 0 || file_read_fd(fd, c->path, "--config: ", &c->file, e) < 0)
 		return -e->errnum;
 	if (strcspn(text_string(&c->file), "\r") != c->file.length)
 		return err_say(e, EINVAL,

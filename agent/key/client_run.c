@@ -19,6 +19,7 @@
 #include "agent/base/units.h"
 #include "agent/key/client_wire.h"
 #include "init/io.h"
+#include "init/owner.h"
 
 #define CLIENT_HEADERS_MAX 65536 /* bytes of --header-file */
 #define SOCKET 3                 /* its number in this process */
@@ -157,13 +158,18 @@ static int prepare(struct running *r, const struct client_plan *plan,
 {
 	struct confine_policy p = c->policy;
 	struct http_place place = plan->place;
+	const char *headers = plan->header_file;
+	cleanup_fd int fd = -1;
 
 	r->key = secret_new(sizeof(*r->key), e);
 	r->headers.max = CLIENT_HEADERS_MAX;
 	if (!r->key || key_load(r->key, plan->key_file, plan->key_variable, e) < 0 ||
-	    (plan->header_file &&
-	     file_read(plan->header_file, "--header-file: ", &r->headers, e) < 0) ||
-	    leave_fds(*socket, e) < 0)
+	    (headers &&
+	     ((fd = owner_secret(headers, "--header-file: ", e)) < 0 ||
+	      file_read_fd(fd, headers, "--header-file: ", &r->headers, e) < 0)))
+		return -e->errnum;
+	io_close_fd(&fd);
+	if (leave_fds(*socket, e) < 0)
 		return -e->errnum;
 	*socket = SOCKET;
 	place.more = r->headers.bytes;

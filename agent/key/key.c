@@ -9,6 +9,7 @@
 #include "agent/base/secret.h"
 #include "agent/key/key.h"
 #include "init/io.h"
+#include "init/owner.h"
 
 /* a key goes into an HTTP header: what could end the header is refused */
 static int check(struct key *k, const char *source, struct err *e)
@@ -27,10 +28,12 @@ static int check(struct key *k, const char *source, struct err *e)
 
 static int load_file(struct key *k, const char *file, struct err *e)
 {
-	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -errno : io_read_text(fd, k->bytes, KEY_MAX);
+	cleanup_fd int fd = owner_secret(file, "--key-file: ", e);
+	ssize_t n = fd < 0 ? fd : io_read_text(fd, k->bytes, KEY_MAX);
 	int r;
 
+	if (fd < 0)
+		return fd;
 	if (n == -EFBIG)
 		return err_say(e, EFBIG, "--key-file: %s is too large to be a key", file);
 	if (n < 0)

@@ -2,6 +2,8 @@
 /*
  * out_collect.c - /work/out, folder by folder, into one of the user's: see out.h
  */
+#include <unictype.h>
+#include <unistr.h>
 
 #include "agent/base/path.h"
 #include "agent/base/utf8.h"
@@ -159,6 +161,17 @@ static int copy_file(const struct place *in, const char *path, uint64_t size,
 	return 0;
 }
 
+/* white space at its beginning or end is not seen, or taken for none */
+static bool is_padded(const char *name, size_t length)
+{
+	const uint8_t *at = (const uint8_t *)name;
+	ucs4_t first = ' ', last = ' ';
+
+	(void)u8_next(&first, at);
+	(void)u8_prev(&last, at + length, at);
+	return uc_is_property_white_space(first) || uc_is_property_white_space(last);
+}
+
 /* NULL for what is copied or gone into, else what is wrong with it */
 static const char *wrong_entry(const struct out *o, unsigned int depth,
 			       const struct session_entry *entry)
@@ -174,8 +187,12 @@ static const char *wrong_entry(const struct out *o, unsigned int depth,
 		return "its name is too long";
 	if (name[0] == '.' && !o->hidden)
 		return "its name begins with a dot (--out-hidden copies those, too)";
+	if (name[0] == '-')
+		return "its name begins with a dash: programs take that for an option";
 	if (!utf8_valid(name, length))
 		return "its name is not UTF-8";
+	if (is_padded(name, length))
+		return "its name begins or ends with a blank";
 	escape_line(&shown, name, length);
 	if (strchr(name, '\t') || strcmp(text_string(&shown), name) != 0)
 		return "its name holds control or invisible characters";

@@ -55,6 +55,11 @@ static int open_client(struct model *m, struct err *e)
 		.required = p->require_confinement,
 	};
 
+	/* it would stand before the path, and in the transcript: its words are in no message */
+	if (strpbrk(m->base_url, "?#"))
+		return err_say(
+			e, EINVAL,
+			"--base-url: it has a query ('?') or a fragment ('#'): give the part before that; a key goes into --key-file, other secrets into headers of --header-file");
 	if (!strstr(m->base_url, "://"))
 		return err_say(
 			e, EINVAL,

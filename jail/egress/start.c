@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "init/io.h"
+#include "init/owner.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/egress/start.h"
@@ -34,10 +35,12 @@ static int check_port(int port, struct err *e)
 static int open_header(const char *spec, char *word, struct err *e)
 {
 	const char *path = strchr(spec, '=') + 1;
-	int fd = open(path, O_RDONLY | O_NOCTTY);
+	int fd = owner_secret(path, "--secret-header: ", e);
 
 	(void)snprintf(word, HEADER_BYTES, "%.*s%d", (int)(path - spec), spec, fd);
-	return fd < 0 ? err_set(e, errno, "--secret-header: open %.200s", path) : 0;
+	if (fd < 0)
+		return fd;
+	return fcntl(fd, F_SETFD, 0) < 0 ? err_set(e, errno, "egress: its fds") : 0;
 }
 
 /* Become the proxy, with a socket to it, the log and the port. What is not said to stay

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "init/io.h"
+#include "init/owner.h"
 #include "jail/plan/option_row.h"
 
 #define POLICY_BYTES_MAX 65536
@@ -20,6 +21,7 @@ struct parse {
 	uint64_t seen;    /* a bit for each row, in this file or on the command line */
 	const char *file; /* that is being read, NULL for the command line */
 	unsigned int line;
+	size_t home; /* bytes of the path of the user's own file that a variable says */
 };
 
 static const struct option_row *find_row(const char *name, size_t length)
@@ -219,6 +221,8 @@ static int parse_file(struct parse *ps, enum file which, const char *path, struc
 		return 0;
 	if (fd < 0)
 		return err_set(e, errno, "open %s", path);
+	if (which == FILE_USER && (r = owner_way(path, ps->home, e)) < 0)
+		return r;
 	if (which != FILE_POLICY && (r = check_owner(fd, path, which, e)) < 0)
 		return r;
 
@@ -257,6 +261,7 @@ static int parse_defaults(struct parse *ps, struct err *e)
 		(void)snprintf(path, sizeof(path), "%s/stepjail/defaults", config);
 	else if (home && home[0] == '/')
 		(void)snprintf(path, sizeof(path), "%s/.config/stepjail/defaults", home);
+	ps->home = strlen(config && config[0] == '/' ? config : home ? home : "");
 	return r < 0 || !path[0] ? r : parse_file(ps, FILE_USER, path, e);
 }
 

@@ -165,11 +165,13 @@ class AgentCase(unittest.TestCase):
         for name in ("fake_serve.py", "fake_state.py", "fake_lies.py"):
             shutil.copy(os.path.join(HERE, name), self.folder)
 
-    def path(self, name, text=None):
+    def path(self, name, text=None, mode=None):
         path = os.path.join(self.folder, name)
         if text is not None:
             with open(path, "w") as f:
                 f.write(text)
+        if mode is not None:
+            os.chmod(path, mode)
         return path
 
     def log(self):

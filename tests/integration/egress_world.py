@@ -69,6 +69,7 @@ class World:
         path = f"{self.folder}/{name}"
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+        os.chmod(path, 0o600)
         return path
 
     def certificate(self, *names):

@@ -3,6 +3,7 @@
 """test_agent_config.py - defaults of options: variables, and the file agent.conf"""
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -120,16 +121,38 @@ class Config(AgentCase):
     def test_whose_file(self):
         for mode in (0o664, 0o646):
             self.write("step-time 5s\n", mode)
-            self.refused("--config: ", self.conf, "nobody else can write")
+            self.refused("--config: ", self.conf, f"mode {mode:04o}", "only you and root may be able to write to it")
         self.write("step-time 5s\n", 0o600)
         self.assertEqual(self.inputs()["step_ms"], 5000)
         if os.geteuid() == 0:
             os.chmod(self.conf, 0o644)
             os.chown(self.conf, 12345, 12345)
-            self.refused("--config: ", self.conf, "yours or of root's")
+            self.refused("--config: ", self.conf, "belongs to uid 12345")
         os.unlink(self.conf)
         os.mkfifo(self.conf)
         self.refused("--config: ", self.conf, "not a regular file")
+
+    def test_another_users_folder(self):
+        """Who owns a folder on the way, or a link, chooses the file: root's own is not read, nor quoted."""
+        if os.geteuid() != 0:
+            self.skipTest("lacks root, who can give a folder away")
+        os.mkdir(self.path("roots"))
+        secret = self.path("roots/agent.conf", "of-root:secret 1\n")
+        for name, target in (("config/stepjail/agent.conf", secret), ("config/stepjail", self.path("roots"))):
+            place = self.path(name)
+            shutil.rmtree(place) if os.path.isdir(place) else os.path.exists(place) and os.unlink(place)
+            os.symlink(target, place)
+            self.refused(":1: 'of-root:secret' is not an option")  # one's own link
+            os.lchown(place, 12345, 12345)
+            for variables in ({}, {"STEPJAIL_CONFIG": self.conf}) if target == secret else ({},):
+                self.refused(f"--config: {self.conf} is not read: {place} belongs to uid 12345", **variables)
+        os.unlink(place)
+        os.mkdir(place)
+        self.write("of-root:secret 1\n")
+        os.chown(self.path("config"), 12345, 12345)
+        self.refused(f"--config: {self.conf} is not read: {self.path('config')} belongs to uid 12345")
+        os.unlink(self.conf)
+        self.assertEqual(self.inputs()["step_ms"], 60000)
 
     def test_variables_that_are_no_options(self):
         """The key and what tests use; and nobody gets the key by that."""

@@ -106,7 +106,7 @@ class Running(AgentCase):
 
     def test_memory(self):
         """The model client alone holds the key, while it asks, and the same with a file."""
-        key = ("--key-file", self.path("key", KEY))
+        key = ("--key-file", self.path("key", KEY, 0o600))
         self.check_memory(())
         self.mock.requests.clear()
         self.check_memory(key, STEPJAIL_API_KEY="another-key")

@@ -84,7 +84,7 @@ class Task(AgentCase):
 
 class Headers(AgentCase):
     def test_sent(self):
-        file = self.path("headers", "X-Secret: open sesame\r\nX-Two: 2\n\nX-Trace:a:b\n")
+        file = self.path("headers", "X-Secret: open sesame\r\nX-Two: 2\n\nX-Trace:a:b\n", 0o600)
         mock, out, err = self.ask(YES, "--header-file", file)
         sent = mock.requests[0][2]
         self.assertEqual([sent[name] for name in ("X-Secret", "X-Two", "X-Trace")], ["open sesame", "2", "a:b"])
@@ -98,11 +98,11 @@ class Headers(AgentCase):
                             ("X", "not of the form Name: value"), ("X: ", "not of the form"), (": x", "not of the form"),
                             ("X Y: x", "not of the form"), ("X;", "not of the form"), ("secret", "not of the form"),
                             ("A: b\n" * 33, "there are more than 32 lines"), ("X: " + "y" * 70000, "longer than 65536 bytes")):
-            mock, _, err = self.ask(YES, "--header-file", self.path("headers", text), status=125)
+            mock, _, err = self.ask(YES, "--header-file", self.path("headers", text, 0o600), status=125)
             self.one_line(err, "--header-file: ", words)
             self.assertEqual(mock.requests, [])
             self.assertNotIn("secret", err)
-        self.assertEqual(len(self.ask(YES, "--header-file", self.path("headers", "A: b\n" * 32))[0].requests), 1)
+        self.assertEqual(len(self.ask(YES, "--header-file", self.path("headers", "A: b\n" * 32, 0o600))[0].requests), 1)
         self.one_line(self.solve("--model", self.script("Yes."), "--header-file", "x")[2], "--header-file: is for a model")
 
 

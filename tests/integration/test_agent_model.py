@@ -190,7 +190,7 @@ class Secrets(AgentCase):
                     os.unlink(self.path(name))
 
     def test_from_file(self):
-        self.check_everywhere("--key-file", self.path("key", KEY + "\n"),
+        self.check_everywhere("--key-file", self.path("key", KEY + "\n", 0o600),
                               env=self.env(STEPJAIL_API_KEY="another-key"))
 
     def test_no_dump_and_no_look_from_outside(self):
@@ -213,6 +213,42 @@ class Secrets(AgentCase):
             finally:
                 p.terminate()
                 p.communicate(timeout=60)
+
+    def test_whose_file(self):
+        """A key that others could read is none, nor one behind a link; a pipe with a number is the caller's."""
+        server = ("--model", "openai", "--model-name", "m", "--base-url", "http://127.0.0.1:9/v1")
+        file, link = self.path("key", KEY), self.path("link")
+        os.symlink(file, link)
+        rows = [(file, 0o644, "mode 0644"), (file, 0o640, "mode 0640"), (file, 0o620, "mode 0620"), (link, 0o600, "is a link")]
+        for path, mode, words in rows:
+            os.chmod(file, mode)
+            for option in ("--key-file", "--header-file"):
+                status, out, err = self.solve(*server, option, path)
+                self.assertEqual((status, out), (125, ""))
+                self.one_line(err, f"{option}: {path}", words)
+                self.assertNotIn(KEY, err)
+        if os.geteuid() == 0:
+            os.chown(file, 12345, 12345)
+            self.one_line(self.solve(*server, "--key-file", file)[2], "belongs to uid 12345")
+        with MockModel([{"say": "Yes."}]) as mock:
+            done = subprocess.run(
+                ["/bin/bash", "-c", '"$0" solve x --stepjail "$1" --model openai --model-name m --base-url "$2" --transcript none'
+                 f' --key-file <(echo {KEY})', AGENT, self.fake, mock.url], env=self.env(), capture_output=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout), (0, b"Yes.\n"), done.stderr)
+            self.assertEqual(mock.requests[0][2]["Authorization"], f"Bearer {KEY}")
+
+    def test_query(self):
+        """Whatever stands in a query would stand before the path, in the transcript and in each message."""
+        for url in (f"https://127.0.0.1:9/v1?key={KEY}", f"https://127.0.0.1:9/v1#{KEY}"):
+            for args, env in ((("--base-url", url), self.env()), ((), self.env(OPENAI_BASE_URL=url))):
+                status, out, err = self.solve("--model", "openai", "--model-name", "m", "--transcript", self.path("t.jsonl"),
+                                              *args, env=env)
+                self.assertEqual((status, out), (125, ""))
+                self.one_line(err, "it has a query ('?') or a fragment ('#')", "--header-file")
+                self.assertNotIn(KEY, err)
+                for name in os.listdir(self.folder):
+                    with open(self.path(name), "rb") as f:
+                        self.assertNotIn(KEY.encode(), f.read())
 
     def test_bad_keys_are_not_shown(self):
         for key in ("with blanK7", "with\nnewlinE7", "\u00e9ccenT7"):

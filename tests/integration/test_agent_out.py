@@ -31,13 +31,13 @@ open('/work/out/none', 'w')
 os.symlink('/etc/passwd', '/work/out/link')
 os.symlink('/etc', '/work/out/a/etc')
 os.mkfifo('/work/out/pipe')
-for name in ('a\\x1b[2Jb', 'a\\nb', 'a\\u202eb', b'\\xff\\xfe', 'tab\\there', ' ', '-rf', '~', 'n' * 255):
+for name in ('a\\x1b[2Jb', 'a\\nb', 'a\\u202eb', b'\\xff\\xfe', 'tab\\there', ' ', '\\u3000', 'a ', '\\xa0a', '-rf', '~ ~', 'n' * 255):
     open(os.path.join(os.fsencode('/work/out'), os.fsencode(name)), 'w').write('z')
 print(open('/work/out/.stepjail').read() == '')
 """
         events, out, err = self.run_task(code, more=(*self.more, "--out", self.path("o")))
         got = self.tree(self.path("o"))
-        self.assertEqual(set(got), {"x.txt", "a/b/c/big", "none", " ", "-rf", "~", "n" * 255})
+        self.assertEqual(set(got), {"x.txt", "a/b/c/big", "none", "~ ~", "n" * 255})
         self.assertEqual((got["x.txt"], got["none"], len(got["a/b/c/big"])), (b"x", b"", 300000))
         end = events[-1]
         self.assertEqual({f["name"]: (f["bytes"], f["sha256"]) for f in end["files"]},
@@ -48,10 +48,12 @@ print(open('/work/out/.stepjail').read() == '')
             "a\\nb": "its name holds control or invisible characters",
             "a\\u202eb": "its name holds control or invisible characters",
             "tab\there": "its name holds control or invisible characters",
+            **dict.fromkeys((" ", "\u3000", "a ", "\xa0a"), "its name begins or ends with a blank"),
+            "-rf": "its name begins with a dash: programs take that for an option",
             "\\xff\\xfe": "its name is not UTF-8"})
         self.assertIsNone(bad(out))
         self.assertIn("left out of /work/out: 'link': it is a link\n", out)
-        self.assertIn(f"files: 7 from /work/out, 292.9 KiB, in {self.path('o')}\n", out)
+        self.assertIn(f"files: 5 from /work/out, 292.9 KiB, in {self.path('o')}\n", out)
         self.assertIn("Files for the user go to /work/out", events[0]["system"])
         # what was given is the same again, for replay, too
         status, out, err = self.run_agent("replay", self.path("t.jsonl"), "--stepjail", self.stepjail, *self.more)

@@ -122,6 +122,32 @@ class Layers(Host):
                 self.assertEqual((done.returncode, done.stdout), (125, ""))
                 self.assertIn(said, done.stderr)
 
+    def test_another_users_folder(self):
+        """Who owns a folder on the way, or a link, chooses the file: root's own is not read, nor quoted."""
+        if os.geteuid() != 0:
+            self.skipTest("lacks root, who can give a folder away")
+        self.make_folder("roots")
+        secret = self.file("roots/defaults", "of-root:secret 1\n", 0o644)
+        self.make_folder("home")
+        self.make_folder("home/stepjail")
+        for name, target in (("defaults", secret), ("", self.folder + "/roots")):
+            place = f"{self.folder}/home/stepjail/{name}".rstrip("/")
+            if not name:
+                os.unlink(place + "/defaults")
+                os.rmdir(place)
+            os.symlink(target, place)
+            os.lchown(place, 12345, 12345)
+            done = self.tool("explain", env={**PLAIN_ENV, "XDG_CONFIG_HOME": self.folder + "/home"})
+            self.assertEqual((done.returncode, done.stdout), (125, ""))
+            self.assertIn(f"/home/stepjail/defaults is not read: {place} belongs to uid 12345", done.stderr)
+            self.assertNotIn("secret", done.stderr)
+            os.lchown(place, 0, 0)
+            self.assertIn("of-root:secret", self.tool("explain", env={
+                **PLAIN_ENV, "XDG_CONFIG_HOME": self.folder + "/home"}).stderr)
+        os.chown(f"{self.folder}/home", 12345, 12345)
+        done = self.tool("explain", env={**PLAIN_ENV, "XDG_CONFIG_HOME": self.folder + "/home"})
+        self.assertIn("/home belongs to uid 12345", done.stderr)
+
     def test_sizes_as_people_write_them(self):
         for text in ("256M", "256m", "256MB", "256mb", "256MiB", "262144k", "0.25G", "268435456",
                      "268435456B"):

@@ -311,17 +311,24 @@ class Options(Host):
         allow = ("--allow-host=a.example:443",)
         for text, why in (("", "must have one line"), ("a\nb\n", "must have one line"),
                           ("a\x01b", "of ASCII"), ("\u00e9", "of ASCII"), ("x" * 5000, "File too large")):
-            path = self.file("secret", text)
+            path = self.file("secret", text, 0o600)
             with self.subTest(text=text[:9]):
                 done = self.run_jail(*allow, f"--secret-header=a.example:X={path}", "--", "true")
                 self.assertEqual(done.returncode, 125)
                 self.assertIn(why, done.stderr.decode())
                 self.assertEqual(done.report["verdict"], "launcher-error")
-        done = self.run_jail("--allow-host=a.example:80", f"--secret-header=a.example:X={self.file('f', 'x')}", "--",
+        done = self.run_jail("--allow-host=a.example:80", f"--secret-header=a.example:X={self.file('f', 'x', 0o600)}", "--",
                              "true")
         self.assertIn("a.example:443 is not allowed: --allow-host a.example:443", done.stderr.decode())
         done = self.run_jail(*allow, "--secret-header=a.example:X=/none", "--", "true")
         self.assertIn("--secret-header: open /none: No such file", done.stderr.decode())
+        # nobody else may be able to read it, and a link is somebody's choice
+        os.symlink(path, path + ".link")
+        for name, mode, why in ((path, 0o644, "mode 0644"), (path, 0o640, "mode 0640"), (path + ".link", 0o600, "is a link")):
+            os.chmod(path, mode)
+            done = self.run_jail(*allow, f"--secret-header=a.example:X={name}", "--", "true")
+            self.assertEqual(done.returncode, 125)
+            self.assertIn(why, done.stderr.decode())
 
     def test_proxy_that_does_not_start(self):
         """A library that it needs is missing: check tries it, and names that."""

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +22,10 @@
 /* a file with these bytes; removed when all tests have ended */
 static const char *make_file(const char *bytes, size_t length)
 {
-	return unit_file(unit_folder(), "file", bytes, length);
+	const char *path = unit_file(unit_folder(), "file", bytes, length);
+
+	ck_assert_int_eq(chmod(path, 0600), 0);
+	return path;
 }
 
 START_TEST(key_comes_from_the_environment_and_leaves_it)
