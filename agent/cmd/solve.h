@@ -36,7 +36,8 @@ struct solve_options {
 /* all of one run, so that one function can free it */
 struct solve {
 	const struct solve_options *o;
-	struct text asked; /* the task, where it came by stdin */
+	struct text asked;        /* the task, where it came by stdin */
+	struct jail_options jail; /* as asked, with the files of a run that goes on */
 	struct jail_binds binds;
 	char skills_hex[DIGEST_HEX]; /* of what is in --skills */
 	struct model_plan model_plan;

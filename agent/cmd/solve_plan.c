@@ -60,10 +60,10 @@ static int open_files(struct solve *s, struct err *e)
 {
 	struct session_plan *p = &s->task.plan;
 
-	p->jail = &s->o->jail;
+	p->jail = &s->jail;
 	p->binds = &s->binds;
 	p->stateless = s->o->stateless;
-	if (jail_binds_make(&s->o->jail, NULL, s->task.stop, &s->binds, e) < 0 ||
+	if (jail_binds_make(&s->jail, NULL, s->task.stop, &s->binds, e) < 0 ||
 	    tests_open(&s->loop.tests, &s->o->tests, &s->binds, e) < 0)
 		return -e->errnum;
 	if (p->stateless && s->o->out.folder)
@@ -129,7 +129,7 @@ static int read_rules(struct solve *s, struct err *e)
 static int record_inputs(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
-	cJSON *given = inputs_record(&o->jail, &s->binds, s->task.plan.stateless,
+	cJSON *given = inputs_record(&s->jail, &s->binds, s->task.plan.stateless,
 				     s->task.stop, e);
 	cJSON *checks = given ? checks_record(&s->loop.checks, e) : NULL;
 
@@ -155,6 +155,7 @@ int solve_plan(struct solve *s, struct err *e)
 	const struct solve_options *o = s->o;
 	struct task *t = &s->task;
 
+	s->jail = o->jail;
 	if (s->chat && (o->json || o->events ||
 			lines_open(&s->lines, false, t->stop, e) < 0 || !s->lines.edit))
 		return err_say(
@@ -167,9 +168,10 @@ int solve_plan(struct solve *s, struct err *e)
 			e, EINVAL,
 			"--events: stdout is that of --json: leave one of the two out");
 	if (name_model(s, e) < 0 || settings_make(&o->set, &s->settings, e) < 0 ||
-	    open_files(s, e) < 0 || read_rules(s, e) < 0 ||
 	    (o->again && strcmp(o->again, "no") != 0 &&
-	     resume_open(&s->resume, o->again, e) < 0) ||
+	     (resume_open(&s->resume, o->again, e) < 0 ||
+	      resume_files(&s->resume, t, &s->jail, o->skills, e) < 0)) ||
+	    open_files(s, e) < 0 || read_rules(s, e) < 0 ||
 	    (o->confirm && confirm_open(&s->loop, o->color, e) < 0) ||
 	    budget_make(&o->budget, s->model_plan.model_name, &t->budget, e) < 0 ||
 	    checks_plan(&s->loop.checks, &o->checks, e) < 0 ||

@@ -33,6 +33,36 @@ int resume_open(struct resume *r, const char *name, struct err *e)
 	return 0;
 }
 
+int resume_files(struct resume *r, const struct task *t, struct jail_options *jail,
+		 const char *skills, struct err *e)
+{
+	struct replay *p = &r->replay;
+	struct opt_list *had = &p->start.jail.files;
+	int s = peek_run(r->fd, text_string(&r->path), t->stop, &p->start, e);
+
+	p->asked = jail;
+	p->stop = t->stop;
+	p->show = t->show;
+	if (s == 0 && p->start.skills && !skills)
+		s = err_say(
+			e, EISDIR,
+			"that run had the functions in the folder %s: give it by --skills",
+			p->start.skills + PEEK_DIGEST + 1);
+	/* a repl's are none of a conversation, which is said when it is read again */
+	for (size_t i = 0; s == 0 && !p->start.repl && i < had->count; i++) {
+		const char *recorded = had->items[i] + PEEK_DIGEST + 1;
+		const char *path = replay_file(p, recorded, had->items[i], e);
+
+		if (!path)
+			s = -e->errnum;
+		else if (path == recorded && jail->files.count == OPT_LIST_MAX)
+			s = err_say(e, E2BIG, "there are too many files");
+		else if (path == recorded)
+			jail->files.items[jail->files.count++] = path;
+	}
+	return s < 0 ? err_within(e, "--continue: ") : 0;
+}
+
 /* what is said or done stands in the new transcript as it does in the old one */
 static int copy(struct resume *r, const char *event, const cJSON *line, struct err *e)
 {

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -128,6 +129,37 @@ class Continue(AgentCase):
         self.assertIn(words, self.go_on("Done.", more=("--memory", "300M")))
         self.assertNotIn(words, self.go_on("Done.", new=self.path("third")))
 
+    def test_files_of_then(self):
+        """A file that the earlier run had is there again; what cannot be had is named."""
+        data, folder = self.path("data.csv", "a,b\n1,2\n"), self.path("tables")
+        os.mkdir(folder)
+        read = fence("print(open('/work/in/data.csv').read())")
+        self.run_first(read, "Done.", more=("--file", data))
+        out = self.go_on(read, "expect: | 1,2\nDone.")
+        self.assertIn("1 step run again: nothing differs", out)
+        self.assertNotIn("others than in the run", out)
+        start = self.events(self.second)[0]
+        self.assertEqual([f["path"] for f in start["inputs"]["files"]], [data])
+        # one of that name is the caller's word, and others may come beside it
+        os.mkdir(self.path("b"))
+        other = self.path("b/data.csv", "a,b\n3,4\n")
+        out = self.go_on(read, "expect: | 3,4\nDone.", new=self.path("third"), more=("--file", other))
+        self.assertIn(f"file {other}: it has changed: its sha256 was ", out)
+        self.go_on(read, "Done.", new=self.path("fourth"), more=("--file", self.path("more", "x")))
+        self.path("data.csv", "changed")
+        self.one_line(self.go_on("Done.", new=self.path("fifth"), status=125), f"--continue: ", data,
+                      "has changed", "--file")
+        os.unlink(data)
+        self.one_line(self.go_on("Done.", new=self.path("fifth"), status=125), "--continue: ", data, "by --file")
+        for words, more, run in (("tables is a folder", ("--file", folder), {}),
+                                 ("stdin came by a pipe", ("--file", "-"), {"stdin": subprocess.DEVNULL}),
+                                 ("give it by --skills", ("--skills", folder), {})):
+            with self.subTest(words=words):
+                os.unlink(self.first)
+                status, out, err = self.solve("--model", self.script("Done."), "--transcript", self.first, *more, **run)
+                self.assertEqual(status, 0, out + err)
+                self.one_line(self.go_on("Done.", new=self.path("fifth"), status=125), "--continue: ", words)
+
     def test_killed(self):
         """kill -9 in a step: what ran to its end is there, and the model knows of the rest."""
         mark = self.path("mark")
@@ -180,7 +212,8 @@ class Continue(AgentCase):
         with open(self.path("empty"), "wb"):
             pass
         with open(self.path("repl"), "wb") as f:
-            f.writelines(chained([{"event": "start", "command": "repl", "format": 2}]))
+            f.writelines(chained([{"event": "start", "command": "repl", "format": 2,
+                                   "inputs": {"rootfs": "core", "step_ms": 1000}}]))
         for name, words in (("edited", "line 5 is wrong: it was altered"), ("empty", "whole up to line 0"),
                             ("repl", "is of repl, and has no conversation"), ("nowhere", "No such file")):
             with self.subTest(name=name):
