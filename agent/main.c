@@ -45,6 +45,14 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+/* where nobody reads any more, as behind head(1), nothing is to be said */
+static int print(struct stop *stop, const struct text *out, struct err *e)
+{
+	int r = stop_print(stop, out, e);
+
+	return r == -EPIPE ? STATUS_OWN_FAILURE : r;
+}
+
 static int run_command(const struct command *cmd, char *const *argv, struct stop *stop,
 		       struct err *e)
 {
@@ -59,7 +67,7 @@ static int run_command(const struct command *cmd, char *const *argv, struct stop
 	if (!help)
 		return cmd->run(options, operand, stop, e);
 	options_help(cmd, exits, help, &out);
-	return stop_print(stop, &out, e);
+	return print(stop, &out, e);
 }
 
 static int run(char *const *argv, struct stop *stop, struct err *e)
@@ -84,7 +92,7 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 		return err_say(e, EINVAL,
 			       "'%.80s' is not a command: see stepjail-agent --help",
 			       strcmp(first, "help") == 0 ? argv[1] : first);
-	return stop_print(stop, &out, e);
+	return print(stop, &out, e);
 }
 
 /* --json, and nothing is on stdout yet: the failure is an object, too */

@@ -98,7 +98,9 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 	cleanup_fd int fd = transcripts_open_named(operand, e);
 	int s = fd < 0 ? fd : read_twice(r, operand, fd, &reading, e);
 
-	return s < 0 ? s : say_end(r, &reading, operand, e);
+	s = s < 0 ? s : say_end(r, &reading, operand, e);
+	/* nobody reads any more, as behind head(1) */
+	return r->show.failed == EPIPE ? 125 : s;
 }
 
 static const struct exit_row exits[] = {

@@ -319,13 +319,20 @@ class All(FolderCase):
         def step(number, *calls, verdict="completed"):
             return {"event": "step", "step": number, "verdict": verdict, "violations": {"list": [
                 {"syscall": name, "count": count, "violation": True} for name, count in calls]}}
-        self.put("list.jsonl", [START, step(2, ("execve", 3), ("ptrace\x1b[2J\n", 1)), step(3), self.END], age_s=1)
-        self.put("kill.jsonl", [START, step(1, ("unshare", 1), verdict="violation"), step(2),
+        about = {**START, "user": "Task: What?\nmore", "model": {"provider": "openai", "name": "m\x1b[2J"}}
+        self.put("list.jsonl", [about, step(2, ("execve", 3), ("ptrace\x1b[2J\n", 1)), step(3), self.END], age_s=1)
+        self.put("kill.jsonl", [about, step(1, ("unshare", 1), verdict="violation"), step(2),
                                 {"event": "code", "step": 9}, self.END], age_s=2)
         out = self.transcripts("violations")
         self.assertEqual(out.splitlines(), [
-            "list.jsonl  step 2  refused: execve x3, unknown x1 (--lock-code=no allows it)",
-            "kill.jsonl  step 1  killed: --on-violation kill: unshare x1"])
+            "list.jsonl  step 2  refused: execve x3, unknown x1 (--lock-code=no allows it)  openai/m\\x1b[2J  What?",
+            "kill.jsonl  step 1  killed: --on-violation kill: unshare x1  openai/m\\x1b[2J  What?"])
+        told = json.loads(self.transcripts("violations", "--json"))
+        common = {"model": "openai/m\x1b[2J", "task": "What?"}
+        self.assertEqual(told, {"folder": self.state, "violations": [
+            {"name": "list.jsonl", **common, "step": 2, "killed": False,
+             "calls": [{"syscall": "execve", "count": 3}, {"syscall": "unknown", "count": 1}]},
+            {"name": "kill.jsonl", **common, "step": 1, "killed": True, "calls": [{"syscall": "unshare", "count": 1}]}]})
         self.edit("kill.jsonl")
         self.assertEqual(self.transcripts("violations", status=1).count("\n"), 1)
 

@@ -174,6 +174,16 @@ class Chain(AgentCase):
         for words in ("some code", "went back to state 3", "It is <b>two</b>"):
             self.assertNotIn(words, shown)
 
+    def test_a_steps_end_that_was_changed(self):
+        """It had one: no run ended there."""
+        code = {"event": "code", "step": 1, "code": "pass"}
+        for data, words, other in ((data_of([START, code, EVENTS[4]]).replace(b"it raised", b"it rises."),
+                                    "Its end is not shown: a line", "The run ended"),
+                                   (data_of([START, code]), "The run ended while this step ran", "Its end")):
+            shown = Page(made(data)).text
+            self.assertIn(words, shown)
+            self.assertNotIn(other, shown)
+
     def test_a_line_without_an_end(self):
         self.assertIn("longer than the 32 MiB", read(b"x" * (LINE_MAX + 1)).words)
 

@@ -47,6 +47,19 @@ class Program(FolderCase):
                 self.assertEqual(status, 125)
                 self.one_line(err, "cannot write to stdout: No space left")
 
+    def test_stdout_that_nobody_reads(self):
+        """Whoever reads has enough of it: no word is said."""
+        self.put("x.jsonl", [{**START, "user": "x" * 3000}] + [
+            {"event": "step", "step": n, "observation": "y" * 2000} for n in range(200)])
+        for n in range(700):
+            self.put(f"{n:060}.jsonl", [START])
+        for args in (("list",), ("list", "--json"), ("show", "x"), ("verify",)):
+            with self.popen("transcripts", *args) as p:
+                p.stdout.read(1)
+                p.stdout.close()
+                err = p.stderr.read()
+                self.assertEqual((p.wait(timeout=60), err), (125, b""), args)
+
     def test_walls(self):
         """What it has given up, told by the kernel, while it waits for its reader."""
         self.put("x.jsonl", [{**START, "user": "x" * 3000}] + [

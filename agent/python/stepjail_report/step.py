@@ -135,8 +135,11 @@ def step(event, place, began, pictures):
     at = f" · began at {duration(began)}" if began is not None else ""
     code = text(event, "code")
     if not ran:
-        head = badge("launcher-error", "no end recorded") if "began" in event else badge("other", "nothing was run")
-        ended = f"<p class=facts>The run ended while this step ran{at}.</p>" if "began" in event else ""
+        words = "Its end is not shown: a line of this transcript is wrong" if get(event, "unread") else \
+            "The run ended while this step ran"
+        head = badge("launcher-error", "end not read" if get(event, "unread") else "no end recorded") \
+            if "began" in event else badge("other", "nothing was run")
+        ended = f"<p class=facts>{words}{at}.</p>" if "began" in event else ""
     else:
         state = text(event, "state")
         head = badge(text(event, "verdict")) + badge(state, STATES.get(state))

@@ -53,7 +53,8 @@ class Transcript:
         self.state, self.words = reader.end, reader.words().partition(", sha256 ")[0]
         self.lines, self.steps, self.digest = reader.lines, reader.steps, reader.digest
         if self.begun is not None:
-            self.add("step", {"code": self.begun, "step": self.steps, "began": self.began}, 0)
+            self.add("step", {"code": self.begun, "step": self.steps, "began": self.began,
+                              "unread": self.state == CHANGED}, 0)
 
     def add(self, event, line, size):
         self.kept_bytes += size

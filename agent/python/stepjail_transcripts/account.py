@@ -6,7 +6,7 @@ No line that is shown begins with words of the file.
 import re
 import time
 
-from .reader import CUT, WHOLE, count, counted, member, words
+from .reader import CHANGED, CUT, WHOLE, count, counted, member, words
 from .screen import CODE, CODE_MARK, OUT_MARK, PLAIN, cut, size
 
 TASK = "Task: "  # prompt_task() begins with it
@@ -28,6 +28,16 @@ def first_line(text, most):
     return cut(text.partition("\n")[0], most)
 
 
+def shown_name(file):
+    return file.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def whose(file, start):
+    """Of a transcript's first line: what it is called, its model and task, cut."""
+    model = "/".join(filter(None, (words(start, "model", name) for name in ("provider", "name"))))
+    return {"name": shown_name(file), "model": first_line(model, 80), "task": first_line(task_of(start), 63)}
+
+
 def listed(file, reader):
     """What a transcript is, in some words of it, a line each and cut."""
     said = {"command": "", "task": "", "outcome": ""}
@@ -42,8 +52,7 @@ def listed(file, reader):
         said["outcome"] = "unfinished" if reader.end == CUT else \
             "of another release" if reader.format and not reader.lines else "changed"
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(file.written_ns // 10**9))
-    return {"name": file.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), "time": when, **said,
-            "steps": reader.steps, "bytes": file.bytes}
+    return {"name": shown_name(file), "time": when, **said, "steps": reader.steps, "bytes": file.bytes}
 
 
 def list_line(one):
@@ -51,23 +60,25 @@ def list_line(one):
                       size(one["bytes"]), one["task"]))
 
 
-def refused(line):
-    """The calls of a step that were refused, in words; '' where none was."""
-    killed = words(line, "verdict") == "violation"
+def calls_of(line):
+    """(name, how often) of each call of a step that was refused."""
     kinds = member(line, "violations", "list")
     kinds = [one for one in kinds if member(one, "violation") is True] if isinstance(kinds, list) else []
-    told, hint = [], ""
-    for kind in kinds[:REFUSED_TOLD]:
-        name = words(kind, "syscall")
-        name = name if re.fullmatch("[a-z0-9_]{1,31}", name) else "unknown"
-        hint = hint or ("--lock-code=no allows it" if name in LOCKED else
-                        "stepjail run --learn shows what would allow it")
-        told.append(f"{name} x{count(kind, 'count') or 0}")
+    names = [words(kind, "syscall") for kind in kinds]
+    return [(name if re.fullmatch("[a-z0-9_]{1,31}", name) else "unknown", count(kind, "count") or 0)
+            for name, kind in zip(names, kinds)]
+
+
+def refused(line):
+    """The calls of a step that were refused, in words; '' where none was."""
+    killed, kinds = words(line, "verdict") == "violation", calls_of(line)
+    told = [f"{name} x{often}" for name, often in kinds[:REFUSED_TOLD]]
     if not told:
         return ""
     text = ("killed: --on-violation kill: " if killed else "refused: ") + ", ".join(told)
     if len(kinds) > REFUSED_TOLD:
         text += f" and {len(kinds) - REFUSED_TOLD} more"
+    hint = "--lock-code=no allows it" if kinds[0][0] in LOCKED else "stepjail run --learn shows what would allow it"
     return text if killed else f"{text} ({hint})"
 
 
@@ -157,4 +168,5 @@ class Account:
             elif event in ("start", "user", "reply", "code", "step", "end"):
                 getattr(self, event)(line)
         if reader.begun:
-            self.screen.note("the last step was cut off: its end is not recorded")
+            self.screen.note("the end of this step is not shown: a line is wrong" if reader.end == CHANGED else
+                             "the last step was cut off: its end is not recorded")

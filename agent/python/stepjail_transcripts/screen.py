@@ -8,7 +8,7 @@ import json
 import os
 import re
 
-from . import failed
+from . import Problem, failed
 
 # in order of code points; agent/base/escape.c has the why of each
 HIDDEN = ("\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -110,6 +110,8 @@ class Screen:
         try:
             while left:
                 left = left[os.write(1, left):]
+        except BrokenPipeError:  # whoever read it has enough, as head does: nothing is to be said
+            raise Problem("", 125) from None
         except OSError as e:
             raise failed("cannot write to stdout", e) from None
 
