@@ -219,6 +219,29 @@ class Image(Scene):
             self.make(home, fails)
         self.assertEqual((glob.glob(f'{home}/guest*'), os.stat(f'{home}/guest').st_ino), ([f'{home}/guest'], kept))
 
+    def test_killed_while_a_template_is_made(self):
+        """Its guest ends with who builds, and does not wait for ever."""
+        place = f'{self.folder}/guest'
+        os.mkdir(place)
+        for name in 'kernel', 'initrd', 'qemu', 'core.erofs':
+            os.symlink(os.path.abspath(f'{BUILD}/guest/{name}'), f'{place}/{name}')
+        code = 'import sys\nsys.path.insert(0, sys.argv[1])\nfrom stepjail_vm import guest\n' \
+               'guest.make_template(*sys.argv[2:], 256 << 20)'
+        run = subprocess.Popen([sys.executable, '-c', code, sys.path[0], os.path.abspath(BUILD), place])
+        found = {}
+        while run.poll() is None and not any(line[0] == b'/usr/bin/qemu' for line in found.values()):
+            found = descendants(run.pid)
+        self.assertIsNone(run.poll())
+        fds = []
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                fds.append(os.pidfd_open(pid))
+        run.kill()
+        run.wait(PATIENCE)
+        for fd in fds:
+            self.assertTrue(select.select([fd], [], [], PATIENCE)[0])
+            os.close(fd)
+
     @unittest.skipIf(os.getuid(), 'root alone writes into folders of others')
     def test_of_another(self):
         """Nothing is written into a folder of somebody else, who could have put a link there."""
