@@ -181,6 +181,26 @@ tell(a, b, [c[0], len(c[1])], get('http://other.example/', headers={'authorizati
         self.assertEqual(told["came"], [head])
         self.assertNotIn("s3cr3t", got["TRACE"] + got["TRACK"] + got["Connection"])
 
+    def test_end_of_the_run(self):
+        """A host that was connected to, and has said nothing, is no success."""
+        told = self.world("""
+            world.certificate("silent.example")
+            silent, quick = world.origin(PUBLIC, 443), world.server(OTHER, 80)
+
+            def answer(handler):
+                silent.wait(lambda came: came)
+                handler.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
+            quick.answers = {"/": (200, {}, answer)}
+            world.dns.names = {"silent.example": [[PUBLIC]], "quick.example": [[OTHER]]}
+            world.told = world.run(GET + JAIL, "--allow-host=silent.example:443,quick.example:80")""", """
+import socket
+s = socket.create_connection(("127.0.0.1", 3128))
+s.sendall(b"GET http://silent.example/ HTTP/1.1\\r\\n\\r\\n")
+tell(get("http://quick.example/")[0])""")
+        self.assertEqual(json.loads(told["out"]), [200])
+        self.assertEqual(sorted(told["rows"]), [
+            ["quick.example", 80, None, 1, 0], ["silent.example", 443, "its process ended before it did", 1, 1]])
+
     def test_certificates(self):
         """Of another name, of nobody's authority, or no TLS at all: nothing is sent."""
         told = self.world("""

@@ -17,8 +17,6 @@ static const char *fault_of_name(const char *host)
 {
 	size_t length;
 
-	if (strlen(host) > NAME_MAX_BYTES)
-		return "a name has 253 bytes at the most";
 	if (host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
 		return "a name has letters, digits, '-', '_' and '.'";
 	for (;; host += length + 1) {
@@ -80,7 +78,7 @@ int place_read(const char *text, size_t length, uint16_t port, bool rule,
 		fault = "a port from 1 to 65535 must be named, as in example.com:443";
 	if (!fault && bracketed && (bracket != text + length - 1 || length < 2))
 		fault = "in brackets stands an IPv6 address";
-	if (!fault && length >= PLACE_HOST_MAX)
+	if (!fault && length > NAME_MAX_BYTES)
 		fault = "a name has 253 bytes at the most";
 	if (!fault) {
 		*place = (struct place){ .port = (uint16_t)number };

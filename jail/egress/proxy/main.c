@@ -226,6 +226,9 @@ static void run(struct proxy *p, struct egress_log *log)
 			until = clock_now_ms() + END_MS;
 		}
 	}
+	for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
+		if (child[i].fd >= 0)
+			note(p, log, p->shared->row[i], &noted[i], true);
 	log->whole = 1;
 }
 

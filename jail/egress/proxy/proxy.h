@@ -6,9 +6,9 @@
  * for each, which serves one request and ends (serve.c):
  *
  *	head.c		read a request as strictly as can be; what is odd is refused
- *	reach.c		compare with the rules, look the name up once, judge the
- *			addresses, connect to one of them
- *	tls.c		http://HOST/ over TLS, by libcurl; the name in a ClientHello
+ *	reach.c		look the name up once, judge the addresses, connect to one of
+ *			them, by libcurl, and for http://HOST/ speak TLS
+ *	tls.c		bytes over TLS; the name in a ClientHello
  *	relay.c		CONNECT: bytes pass, once TLS has named that host. Any other
  *			request: its head is written anew, and its response passes as it
  *			is
@@ -93,19 +93,19 @@ bool spend(struct connection *c, size_t bytes);
 /**
  * wait_for() - Wait for poll(2)'s events of client or server; 0: that one is passed over
  *
- * Return: 1; 0: time is up; -1: the run, or the time of the connection, has ended; both
- * are noted
+ * Return: false: time is up, or the run or the connection has ended, which is noted
  */
-int wait_for(struct connection *c, short client, short server, int wait_ms);
+bool wait_for(struct connection *c, short client, short server, int wait_ms);
 
 struct head;
 
 /**
  * reach() - Connect to the place of a request, if its addresses allow it
+ * @tls:	Speak TLS with it, and its name must be the place's: c->tls
  *
  * Return: 0, c->server is connected; or -1
  */
-int reach(struct connection *c, struct head *h);
+int reach(struct connection *c, struct head *h, bool tls);
 
 /** find_rule() - The first rule that names it, or NULL: it is not allowed */
 const struct place *find_rule(const struct proxy *p, const struct place *to);
@@ -115,9 +115,6 @@ const struct place *find_rule(const struct proxy *p, const struct place *to);
  * @family:	AF_INET or AF_INET6
  */
 bool address_is_public(int family, const uint8_t *at);
-
-/** tls_open() - Speak TLS with the server, whose name must be the place's; 0, or -1 */
-int tls_open(struct connection *c, const struct place *to);
 
 /** tls_move() - As recv(2), or send(2), that does not wait, over TLS */
 ssize_t tls_move(struct connection *c, bool in, void *bytes, size_t length);

@@ -125,8 +125,7 @@ static void relay(struct connection *c)
 		if (b < 0)
 			return;
 		if (a == 0 && b == 0 && (!is_over(&down) || !is_over(&up)) &&
-		    wait_for(c, events(&up, &down), events(&down, &up), EGRESS_IDLE_MS) <=
-			    0)
+		    !wait_for(c, events(&up, &down), events(&down, &up), EGRESS_IDLE_MS))
 			return;
 	}
 	if (c->row->end == EGRESS_OPEN)
@@ -192,7 +191,7 @@ static int check_hello(struct connection *c, const struct head *h)
 		return -1;
 	while ((r = tls_name(c, up.bytes + told, up.have - told, name)) == 0) {
 		told = up.have;
-		if (wait_for(c, POLLIN, 0, EGRESS_HEAD_MS) <= 0 || take(c, &up) <= 0)
+		if (!wait_for(c, POLLIN, 0, EGRESS_HEAD_MS) || take(c, &up) <= 0)
 			return c->row->end == EGRESS_OPEN
 				       ? refuse(c, EGRESS_CUT, 0, "cut")
 				       : -1;

@@ -45,7 +45,7 @@ bool spend(struct connection *c, size_t bytes)
 	return false;
 }
 
-int wait_for(struct connection *c, short client, short server, int wait_ms)
+bool wait_for(struct connection *c, short client, short server, int wait_ms)
 {
 	struct pollfd fds[] = {
 		{ c->client, client, 0 },
@@ -62,9 +62,9 @@ int wait_for(struct connection *c, short client, short server, int wait_ms)
 		r = poll(fds, 2, LAST_MS);
 	/* a client that is gone waits for nothing */
 	if (r > 0 && !(fds[0].revents & (POLLERR | POLLHUP)))
-		return 1;
+		return true;
 	c->row->end = r || fds[2].revents ? EGRESS_CUT : EGRESS_SILENT;
-	return r || fds[2].revents || left <= (uint64_t)wait_ms ? -1 : 0;
+	return false;
 }
 
 static void answer(struct connection *c)
@@ -104,9 +104,9 @@ static int read_head(struct connection *c, struct head *h)
 
 	c->until_ms = clock_now_ms() + EGRESS_HEAD_MS;
 	while ((r = head_parse(c, h)) == 0) {
-		ssize_t n = wait_for(c, POLLIN, 0, EGRESS_HEAD_MS);
+		ssize_t n = 0;
 
-		if (n > 0)
+		if (wait_for(c, POLLIN, 0, EGRESS_HEAD_MS))
 			n = recv(c->client, h->bytes + h->have, HEAD_MAX - h->have,
 				 MSG_DONTWAIT);
 		if (n <= 0)
@@ -153,9 +153,7 @@ static int begin(struct connection *c, struct head *h)
 			      h->to.host, h->to.port);
 	if (!spend(c, 0))
 		return refuse(c, EGRESS_LIMIT, 403, NO_BYTES);
-	if (reach(c, h) < 0)
-		return -1;
-	return tls ? tls_open(c, &h->to) : 0;
+	return reach(c, h, tls);
 }
 
 void serve(struct connection *c)

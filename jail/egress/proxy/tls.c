@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tls.c - TLS: libcurl speaks it with a server, OpenSSL reads what a jail says of it
- *
- * libcurl is given the connected socket, so it looks no name up and connects to nothing.
- * It checks the certificate, and the name in it.
  */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <curl/curl.h>
@@ -14,52 +10,6 @@
 
 #include "init/io.h"
 #include "jail/egress/proxy/proxy.h"
-
-static curl_socket_t give_socket(void *arg, curlsocktype type, struct curl_sockaddr *at)
-{
-	struct connection *c = arg;
-
-	(void)type, (void)at;
-	return c->server;
-}
-
-static int is_connected(void *arg, curl_socket_t fd, curlsocktype type)
-{
-	(void)arg, (void)fd, (void)type;
-	return CURL_SOCKOPT_ALREADY_CONNECTED;
-}
-
-int tls_open(struct connection *c, const struct place *to)
-{
-	char url[PLACE_HOST_MAX + 16];
-	/* what OpenSSL's own programs obey, libcurl does not */
-	const char *file = getenv("SSL_CERT_FILE"), *folder = getenv("SSL_CERT_DIR");
-	/* in place of a look-up; nothing connects to it */
-	struct curl_slist *to_that = curl_slist_append(NULL, "::192.0.2.1:");
-	CURLcode r = CURLE_OUT_OF_MEMORY;
-
-	(void)snprintf(url, sizeof(url),
-		       strchr(to->host, ':') ? "https://[%s]:%u" : "https://%s:%u",
-		       to->host, to->port);
-	c->tls = curl_easy_init();
-	if (c->tls && to_that && !curl_easy_setopt(c->tls, CURLOPT_URL, url) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_CONNECT_TO, to_that) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_OPENSOCKETFUNCTION, give_socket) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_OPENSOCKETDATA, c) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_SOCKOPTFUNCTION, is_connected) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_CONNECT_ONLY, 1L) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_SSL_ENABLE_ALPN, 0L) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_PROXY, "") &&
-	    (!file || !curl_easy_setopt(c->tls, CURLOPT_CAINFO, file)) &&
-	    (!folder || !curl_easy_setopt(c->tls, CURLOPT_CAPATH, folder)) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_NOSIGNAL, 1L) &&
-	    !curl_easy_setopt(c->tls, CURLOPT_CONNECTTIMEOUT_MS, 15000L))
-		r = curl_easy_perform(c->tls);
-	curl_slist_free_all(to_that);
-	return r ? refuse(c, EGRESS_UNTRUSTED, 502, "%s: TLS: %s", to->host,
-			  curl_easy_strerror(r))
-		 : 0;
-}
 
 ssize_t tls_move(struct connection *c, bool in, void *bytes, size_t length)
 {

@@ -41,13 +41,6 @@ int confine(uint32_t *abi, struct err *e)
 	return 0;
 }
 
-/* the host's proxy does, and this one passes it plain HTTP */
-int tls_open(struct connection *c, const struct place *to)
-{
-	(void)c, (void)to;
-	return 0;
-}
-
 static enum egress_end end_of(const char *words, size_t length)
 {
 	for (size_t i = 0; i < COUNT(reasons); i++)
@@ -141,9 +134,9 @@ static int ask_for_tunnel(struct connection *c, const struct place *to)
 
 	(void)dprintf(c->server, "CONNECT %s HTTP/1.1\r\n\r\n", named(to));
 	do {
-		ssize_t n = wait_for(c, 0, POLLIN, EGRESS_IDLE_MS);
+		ssize_t n = 0;
 
-		if (n > 0)
+		if (wait_for(c, 0, POLLIN, EGRESS_IDLE_MS))
 			n = recv(c->server, text + have, sizeof(text) - 1 - have, 0);
 		if (n <= 0)
 			return refuse(c, EGRESS_UNREACHED, 502,
@@ -168,12 +161,14 @@ static void ask_for_response(struct connection *c, struct head *h)
 	c->tls = c; /* for tls_move() */
 }
 
-int reach(struct connection *c, struct head *h)
+/* the host's proxy speaks TLS, and this one passes it plain HTTP */
+int reach(struct connection *c, struct head *h, bool tls)
 {
 	const struct sockaddr_in at = { .sin_family = AF_INET,
 					.sin_port = htons(PROXY_PORT),
 					.sin_addr.s_addr = htonl(HOST_ADDRESS) };
 
+	(void)tls;
 	asked = h->to;
 	c->server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->server < 0 ||
