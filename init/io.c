@@ -69,19 +69,18 @@ ssize_t io_read_all(int fd, void *bytes, size_t length)
 ssize_t io_read_text(int fd, char *text, size_t size)
 {
 	ssize_t n = io_read_all(fd, text, size);
+	size_t end = n < 0 ? 0 : (size_t)n;
 
-	if (n < 0)
-		return n;
-	if ((size_t)n == size)
-		return -EFBIG;
-	text[n] = '\0';
-	return n;
+	/* a caller may use what there is, whatever this returns */
+	text[end < size ? end : size - 1] = '\0';
+	return end < size ? n : -EFBIG;
 }
 
 ssize_t io_read_file_at(int dir, const char *name, char *text, size_t size)
 {
 	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
+	text[0] = '\0';
 	return fd < 0 ? -errno : io_read_text(fd, text, size);
 }
 

@@ -39,7 +39,6 @@ int command_events(const struct call *c, struct err *e)
 		printf("{\"type\":\"stats\",\"id\":\"%s\",\"data\":", c->id);
 		for (size_t i = 0; i < COUNT(counts); i++) {
 			(void)snprintf(path, sizeof(path), "%s/%s", leaf, counts[i].file);
-			text[0] = '\0';
 			(void)io_read_file_at(AT_FDCWD, path, text, sizeof(text));
 			printf("%s%" PRIu64, counts[i].name,
 			       counts[i].unit * procfs_number(text, counts[i].key, 10));

@@ -163,6 +163,33 @@ START_TEST(read_file_bounds)
 }
 END_TEST
 
+/* and nothing is read behind it: each buffer is as large as it says, for ASan to see */
+START_TEST(what_is_read_has_an_end)
+{
+	const char *folder = unit_folder();
+	int dir = open(folder, O_RDONLY | O_DIRECTORY);
+	static const struct {
+		const char *name, *text;
+	} rows[] = { { "nine", "12345678" },
+		     { "pids", "12\n345\n6" },
+		     { "missing", "" },
+		     { ".", "" } };
+
+	(void)unit_file(folder, "nine", "123456789", 9);
+	(void)unit_file(folder, "pids", "12\n345\n678\n9", 12);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = malloc(9);
+
+		ck_assert_ptr_nonnull(text);
+		memset(text, 'x', 9);
+		ck_assert_int_lt(io_read_file_at(dir, rows[i].name, text, 9), 0);
+		ck_assert_str_eq(text, rows[i].text);
+		free(text);
+	}
+	(void)close(dir);
+}
+END_TEST
+
 START_TEST(files_refuse_symlinks)
 {
 	const char *folder = unit_folder();
@@ -251,6 +278,7 @@ Suite *init_io_suite(void)
 	tcase_add_test(c, write_all_waits_where_the_fd_does_not);
 	tcase_add_test(c, write_all_fails_with_errno);
 	tcase_add_test(c, read_file_bounds);
+	tcase_add_test(c, what_is_read_has_an_end);
 	tcase_add_test(c, files_refuse_symlinks);
 	tcase_add_test(c, write_file_never_makes_one);
 	tcase_add_test(c, cleanups_close_and_free);
