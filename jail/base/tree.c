@@ -189,6 +189,7 @@ static int list_tree(struct walk *w, const char *name, char *list, char *hex,
 		     struct err *e)
 {
 	char line[2 * ESCAPED_MAX + 128];
+	bool listed = list != NULL;
 	struct sha256_ctx s;
 	int r = walk_tree(w, name, e);
 
@@ -197,7 +198,8 @@ static int list_tree(struct walk *w, const char *name, char *list, char *hex,
 		r = print_line(w, w->path[i], line, sizeof(line));
 		if (r < 0)
 			return err_set(e, -r, "rootfs: read %s/%s", name, w->path[i]);
-		if (list)
+		/* behind the list's last line strsep() leaves none */
+		if (listed)
 			r = compare(strsep(&list, "\n"), line, name, e);
 		sha256_update(&s, strlen(line), (const uint8_t *)line);
 		sha256_update(&s, 1, (const uint8_t *)"\n");
@@ -253,11 +255,14 @@ int tree_digest(const struct tree_at *root, bool check, struct tree *t, struct e
 {
 	static char list[LIST_BYTES_MAX];
 	char path[PATH_MAX + 16];
+	char own[SHA256_HEX];
 	ssize_t n;
+	bool told;
 
 	t->state = TREE_CLAIMED;
 	(void)snprintf(path, sizeof(path), "%s.sha256.sum", root->path);
-	if (!check && read_sum(path, t->sha256))
+	told = read_sum(path, t->sha256);
+	if (!check && told)
 		return 0;
 	path[strlen(path) - strlen(".sum")] = '\0';
 	n = read_beside(path, list, sizeof(list));
@@ -266,6 +271,14 @@ int tree_digest(const struct tree_at *root, bool check, struct tree *t, struct e
 			       path);
 	if (n < 0 && n != -ENOENT)
 		return err_set(e, (int)-n, "rootfs: read %s", path);
+	if (check && told &&
+	    (n < 0 || strcmp(sha256_text(list, (size_t)n, own), t->sha256) != 0))
+		return err_say(
+			e, EBADMSG,
+			"rootfs: %s is missing, or not the list that %s.sum was made of",
+			path, path);
+	if (check && n > 0 && list[n - 1] != '\n')
+		return err_say(e, EBADMSG, "rootfs: %s is cut off in a line", path);
 	if (check) {
 		t->state = n < 0 ? TREE_LISTED : TREE_VERIFIED;
 		return verify(root, n < 0 ? NULL : list, t->sha256, e);

@@ -73,6 +73,13 @@ static const char *list_digest(void)
 	return sha256_text(list, strlen(list), hex);
 }
 
+static void ck_differs(const char *says)
+{
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), -EBADMSG);
+	ck_assert_msg(strstr(e.text, says) != NULL, "%s", e.text);
+	ck_assert_msg(strstr(e.text, root.path) != NULL, "%s", e.text);
+}
+
 START_TEST(a_tree_without_a_list_has_the_digest_of_its_list)
 {
 	make_tree();
@@ -88,6 +95,7 @@ START_TEST(a_list_is_claimed_and_can_be_verified)
 {
 	static const char claim[] =
 		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef  x\n";
+	char own[SHA256_HEX + 8];
 
 	make_tree();
 	put_list("", list);
@@ -99,7 +107,12 @@ START_TEST(a_list_is_claimed_and_can_be_verified)
 	ck_assert_int_eq(tree_digest(&root, false, &tree, &e), 0);
 	ck_assert_int_eq(tree.state, TREE_CLAIMED);
 	ck_assert_int_eq(strncmp(tree.sha256, claim, 64), 0);
-	/* but is not believed when somebody asks */
+	/* but is not believed when somebody asks, and nothing is walked then */
+	root.ino++;
+	ck_differs("not the list that");
+	root.ino--;
+	(void)snprintf(own, sizeof(own), "%s  x\n", list_digest());
+	put_list(".sum", own);
 	ck_assert_msg(tree_digest(&root, true, &tree, &e) == 0, "%s", e.text);
 	ck_assert_int_eq(tree.state, TREE_VERIFIED);
 	ck_assert_str_eq(tree.sha256, list_digest());
@@ -109,13 +122,6 @@ START_TEST(a_list_is_claimed_and_can_be_verified)
 	ck_assert_str_eq(tree.sha256, list_digest());
 }
 END_TEST
-
-static void ck_differs(const char *says)
-{
-	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), -EBADMSG);
-	ck_assert_msg(strstr(e.text, says) != NULL, "%s", e.text);
-	ck_assert_msg(strstr(e.text, root.path) != NULL, "%s", e.text);
-}
 
 START_TEST(each_difference_is_named)
 {
@@ -170,9 +176,32 @@ START_TEST(a_list_must_be_whole)
 	(void)snprintf(text, sizeof(text), "%sdir 0755 - bin\n", list);
 	put_list("", text);
 	ck_differs("lacks bin,");
-	(void)snprintf(text, sizeof(text), "%.*s", (int)strlen(list) - 20, list);
-	put_list("", text);
-	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), -EBADMSG);
+	/* however little is missing, and whatever is beside it */
+	for (int cut = 0; cut < (int)strlen(list); cut++) {
+		(void)snprintf(text, sizeof(text), "%.*s", cut, list);
+		put_list("", text);
+		ck_differs(cut && text[cut - 1] != '\n' ? "cut off in a line" : "has ");
+	}
+	put_list("", list);
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), 0);
+}
+END_TEST
+
+/* the list and the tree were both cut, in the same place */
+START_TEST(the_lists_digest_tells_of_what_both_lack)
+{
+	char text[SHA256_HEX + 8], name[PATH_MAX + 16];
+
+	make_tree();
+	(void)snprintf(text, sizeof(text), "%s  x\n", list_digest());
+	put_list(".sum", text);
+	put_list("", "dir 0755 - bin\n");
+	ck_differs("not the list that");
+	(void)snprintf(name, sizeof(name), "%s.sha256", root.path);
+	ck_assert_int_eq(unlink(name), 0);
+	ck_differs("is missing");
+	put_list("", list);
+	ck_assert_msg(tree_digest(&root, true, &tree, &e) == 0, "%s", e.text);
 }
 END_TEST
 
@@ -327,6 +356,7 @@ Suite *jail_tree_suite(void)
 	tcase_add_test(c, a_list_is_claimed_and_can_be_verified);
 	tcase_add_test(c, each_difference_is_named);
 	tcase_add_test(c, a_list_must_be_whole);
+	tcase_add_test(c, the_lists_digest_tells_of_what_both_lack);
 	tcase_add_test(c, what_no_list_can_hold_is_an_error);
 	tcase_add_test(c, no_two_trees_have_one_digest);
 	tcase_add_test(c, blanks_and_backslashes_are_octal);
