@@ -15,6 +15,7 @@
  * files for reading alone.
  */
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -39,6 +40,7 @@ const struct filter_row filter_rows[] = {
 	{ "openat", ARG_CLEAR, 2, O_ACCMODE | O_CREAT | O_TRUNC, "files of procfs" },
 	{ "newfstatat", ALWAYS, 0, 0, "how many threads has a process?" },
 	{ "faccessat", ALWAYS, 0, 0, "is a process there still?" },
+	{ "kcmp", ARG_EQ, 2, KCMP_VM, "has a process the memory of its parent?" },
 #else
 	/* on fds that it has */
 	{ "pwrite64", ALWAYS, 0, 0, "sources and files, into memfds" },

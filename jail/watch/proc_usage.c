@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <linux/kcmp.h>
 
 #include "init/io.h"
 #include "jail/base/clock.h"
@@ -136,7 +139,23 @@ static ssize_t read_status(pid_t *pid, char *text, size_t size)
 	return n;
 }
 
-/* page tables are memory, too: a sparse mapping can have more of them than of pages */
+/*
+ * Has it the memory of its parent, which is counted, as between vfork(2) and exec? The
+ * kernel compares, so that no process can pretend to. Where it may not be asked, the
+ * memory is counted twice. Two that have none are the same to it: so this one must have
+ * some afterwards still, as what is gone never comes back. A first thread that has ended
+ * has none, and its process is the same as no other.
+ */
+static bool is_parents(pid_t pid, char *text, size_t size)
+{
+	pid_t parent = (pid_t)procfs_number(text, "PPid:", 10);
+
+	return parent > 0 && syscall(SYS_kcmp, parent, pid, KCMP_VM, 0, 0) == 0 &&
+	       procfs_read(pid, "status", text, size) > 0 && strstr(text, "\nVmPTE:");
+}
+
+/* page tables are memory, too: a sparse mapping can have more of them than of pages. The
+ * parent of the first process that is looked at shares no memory with it */
 static int add_memory(pid_t pid, bool exact, uint64_t *bytes, unsigned int *tasks)
 {
 	static char text[65536]; /* the caller's groups are in it */
@@ -146,6 +165,8 @@ static int add_memory(pid_t pid, bool exact, uint64_t *bytes, unsigned int *task
 	if (n < 0)
 		return has_ended((int)-n) ? 0 : (int)n;
 	*tasks += (unsigned int)procfs_number(text, "Threads:", 10);
+	if (exact && is_parents(pid, text, sizeof(text)))
+		return 0;
 	*bytes += kib_of(text, "VmPTE:");
 	if (exact && procfs_read(pid, "smaps_rollup", rollup, sizeof(rollup)) > 0)
 		*bytes += kib_of(rollup, "Pss_Anon:") + kib_of(rollup, "Pss_Shmem:") +

@@ -38,8 +38,9 @@ int proc_usage_check(pid_t init, struct err *e);
  * @init:	stepjail-init's pid in the caller's PID namespace
  * @w:		Of the sample before, or zeroed
  *
- * Pages that a fork shares are counted once, but only where a sum that counts them in
- * each process is over @limit_bytes: the exact count walks page tables. See proc(5).
+ * Pages that a fork or vfork shares are counted once, but only where a sum that counts
+ * them in each process is over @limit_bytes: the exact count walks page tables. See
+ * proc(5).
  * After one, the next waits ten times as long as it took, or twice where the sum has
  * grown by what was left, a second at most; until then its result stands. CPU time of a
  * process that no other waits for, since its parent ignores SIGCHLD, counts as far as it

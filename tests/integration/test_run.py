@@ -215,6 +215,18 @@ class Ends(Host):
                            "--memory", "80M", status=None)
         self.check(done, 137, "memory")
 
+    def test_memory_of_vfork(self):
+        """A child that waits for a FIFO's other end before it executes has no memory of its own."""
+        done = self.python("import os, time\nos.mkfifo('/work/f')\nif os.fork() == 0:\n"
+                           "    while not os.path.exists('/work/there'): time.sleep(.05)\n"
+                           "    time.sleep(1)\n    open('/work/f', 'w')\n    os._exit(0)\n"
+                           "x = bytearray(60 << 20)\nos.mkdir('/work/there')\ntry:\n"
+                           "    os.posix_spawn('/no', ['/no'], {}, "
+                           "file_actions=[(os.POSIX_SPAWN_OPEN, 0, '/work/f', 0, 0)])\n"
+                           "except FileNotFoundError:\n    print('on')",
+                           "--memory", "100M", "--lock-code=no")
+        self.assertEqual((done.stdout, done.report["verdict"]), (b"on\n", "completed"))
+
     def test_not_found(self):
         for program in ("/bin/nothing", "nothing", "/bin/python3/x"):
             done = self.run_jail("--", program)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,104 @@ START_TEST(memory_of_other_threads_is_counted)
 }
 END_TEST
 
+static int wait_for_ever(void *arg)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		(void)pause();
+	return arg != NULL;
+}
+
+/* one below the other, as no process of the three has memory of its own */
+static int have_one_below(void *arg)
+{
+	char *stack = arg;
+
+	(void)clone(wait_for_ever, stack, CLONE_VM | SIGCHLD, NULL);
+	return wait_for_ever(NULL);
+}
+
+static void take_32_for_three(void)
+{
+	char *stack = watched_touch(32 * MIB, MAP_PRIVATE);
+
+	if (clone(have_one_below, stack + (2 << 20), CLONE_VM | SIGCHLD, stack + MIB) < 0)
+		_exit(1);
+}
+
+/* children of vfork(2), too, until they execute something */
+START_TEST(memory_of_clone_vm_is_counted_once)
+{
+	struct proc_usage before = { 0 }, w = { 0 };
+
+	if (!watched_can())
+		return;
+	watched_sample(0, &before);
+	watched_start(take_32_for_three);
+	for (int i = 0; i < TRIES && w.processes != 3; i++) {
+		(void)usleep(20000);
+		watched_sample(0, &w);
+	}
+	ck_assert_uint_eq(w.processes, 3);
+	ck_assert_uint_ge(w.memory_bytes, before.memory_bytes + 32 * MIB);
+	ck_assert_uint_lt(w.memory_bytes, before.memory_bytes + 60 * MIB);
+	/* and where it is less than the limit, nobody has to look so closely */
+	watched_sample(NO_LIMIT, &w);
+	ck_assert_uint_ge(w.memory_bytes, before.memory_bytes + 96 * MIB);
+}
+END_TEST
+
+static int fds[2];
+
+/* its first thread has ended, and a second one has the memory */
+static void be_headless(void)
+{
+	pthread_t thread;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)pthread_create(&thread, NULL, take_in_thread, &fds[1]);
+	syscall(SYS_exit, 0);
+}
+
+/* two without a first thread are one to the kernel, since neither has memory there: the
+ * parent, and its child by its second thread */
+static void *fork_headless(void *arg)
+{
+	if (fork() == 0)
+		be_headless();
+	return take_in_thread(arg);
+}
+
+START_TEST(two_that_have_lost_their_first_thread_are_two)
+{
+	struct proc_usage before = { 0 }, w = { 0 };
+	pthread_t thread;
+	char byte[2];
+
+	if (!watched_can())
+		return;
+	watched_sample(0, &before);
+	ck_assert_int_eq(pipe(fds), 0);
+
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)pthread_create(&thread, NULL, fork_headless, &fds[1]);
+		syscall(SYS_exit, 0);
+	}
+	watched_children[watched_count++] = pid;
+	ck_assert_int_eq(read(fds[0], byte, 1), 1);
+	ck_assert_int_eq(read(fds[0], byte, 1), 1);
+	for (int i = 0; i < TRIES && !is_zombie(pid); i++)
+		(void)usleep(20000);
+	watched_sample(0, &w);
+	ck_assert_uint_eq(w.processes, 2);
+	ck_assert_uint_ge(w.memory_bytes, before.memory_bytes + 64 * MIB);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+END_TEST
+
 static void ck_grows(void (*act)(void))
 {
 	struct proc_usage before, after, gone;
@@ -306,6 +405,8 @@ Suite *jail_proc_usage_suite(void)
 	tcase_add_test(c, what_cannot_be_read_is_not_nothing);
 	tcase_add_loop_test(c, it_is_all_or_an_error, 1, 6);
 	tcase_add_test(c, memory_of_other_threads_is_counted);
+	tcase_add_test(c, memory_of_clone_vm_is_counted_once);
+	tcase_add_test(c, two_that_have_lost_their_first_thread_are_two);
 	tcase_add_test(c, private_memory_is_counted);
 	tcase_add_test(c, shared_memory_is_counted);
 	tcase_add_test(c, every_generation_is_counted);
