@@ -71,7 +71,7 @@ static void tell_signal(const struct outcome *o, const struct judgement *j)
 
 static void tell_violations(const struct violations *v, bool killed, bool locked)
 {
-	const char *hint = "";
+	bool any = false;
 
 	for (unsigned int i = 0; i < v->kinds; i++) {
 		const struct violation *k = &v->kind[i];
@@ -80,18 +80,16 @@ static void tell_violations(const struct violations *v, bool killed, bool locked
 		if (!k->violation)
 			continue;
 		(void)fprintf(stderr, "%s %s x%" PRIu64,
-			      hint[0]  ? ","
+			      any      ? ","
 			      : killed ? "stepjail: killed: --on-violation kill:"
 				       : "stepjail: refused:",
 			      name ? name : "unknown", k->count);
-		if (killed)
-			hint = "\n";
-		else if (!hint[0])
-			hint = locked && name && violation_is_locked(name)
-				       ? " (--lock-code=no allows it)\n"
-				       : " (--learn shows what would allow it)\n";
+		any = true;
 	}
-	(void)fputs(hint, stderr);
+	if (any && !killed)
+		(void)fprintf(stderr, " (%s)", violation_hint(v, locked));
+	if (any)
+		(void)fputc('\n', stderr);
 }
 
 static void tell_copied(const struct copied *c, const char *folder)

@@ -286,7 +286,9 @@ const struct denied_without_row *denied_why(unsigned int lacks,
 	return NULL;
 }
 
-bool violation_is_locked(const char *name)
+static const char locks[] = "--lock-code refuses it";
+
+static bool is_locked(const char *name)
 {
 	for (size_t i = 0; i < locked_row_count; i++)
 		if (strcmp(locked_rows[i].syscall, name) == 0)
@@ -317,12 +319,39 @@ static const char *find_barrier(const struct violation *k, const char *name,
 		barred = row->barred;
 		*risk = row->why;
 	}
-	if (locked && violation_is_locked(name))
-		return "--lock-code refuses it";
+	if (locked && is_locked(name))
+		return locks;
 	return barred ? never : NULL;
 }
 
-static void learn_kind(const struct violation *k, unsigned int lacks, bool locked,
+/* Is the lock not all that refuses it? */
+static bool needs_row(const struct violation *k)
+{
+	const struct refused_row *row = call_refused(&k->first, false, NULL);
+
+	return row && !row->barred;
+}
+
+const char *violation_hint(const struct violations *v, bool locked)
+{
+	const char *hint = "no option allows it", *risk;
+	char number[16];
+
+	for (unsigned int i = 0; i < v->kinds; i++) {
+		const struct violation *k = &v->kind[i];
+		const char *barrier = find_barrier(k, name_of(k, number, sizeof(number)),
+						   v->lacks, locked, &risk);
+
+		if (k->violation && barrier == locks && !needs_row(k))
+			return "--lock-code=no allows it";
+		if (k->violation && (!barrier || barrier == locks))
+			hint = "--learn shows what would allow it";
+	}
+	return hint;
+}
+
+/* Return: does --lock-code refuse it? */
+static bool learn_kind(const struct violation *k, unsigned int lacks, bool locked,
 		       FILE *out)
 {
 	char number[16];
@@ -340,16 +369,19 @@ static void learn_kind(const struct violation *k, unsigned int lacks, bool locke
 			      (uint32_t)k->first.args[arg]);
 	else
 		(void)fprintf(out, "allow-syscall %s\n", name);
+	return barrier == locks;
 }
 
 void violation_learn(const struct violations *v, const struct plan *p, FILE *out)
 {
-	if (v->total == 0) {
-		(void)fprintf(out, "# no system call was refused\n");
-		return;
-	}
+	bool any = false;
+
 	for (unsigned int i = 0; i < v->kinds; i++)
-		learn_kind(&v->kind[i], v->lacks, p->lock_code == LOCK_YES, out);
+		any |= learn_kind(&v->kind[i], v->lacks, p->lock_code == LOCK_YES, out);
+	(void)fputs(v->total == 0 ? "# no system call was refused\n"
+		    : any         ? "lock-code no\n"
+				  : "",
+		    out);
 	if (v->beyond)
 		(void)fprintf(out, "# and %" PRIu64 " calls of further kinds\n",
 			      v->beyond);
@@ -364,9 +396,12 @@ int violation_tell(const struct violations *v, bool listened, const struct plan 
 
 	if (!out)
 		return err_set(e, errno, "--learn: allocate");
-	if (listened)
+	if (listened) {
 		violation_learn(v, p, out);
-	else
+		(void)fputs(
+			"# not learned: networks that were not reached (allow-host HOST:443), files that could not be written (bind-rw SRC:DST)\n",
+			out);
+	} else
 		(void)fputs(
 			"# an outer sandbox keeps the record of refused calls: nothing was learned\n",
 			out);

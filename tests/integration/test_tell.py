@@ -59,6 +59,8 @@ class Told(Host):
         self.assertEqual(self.told("import os; os.system('x'); os.chroot('/')"),
                          ["stepjail: refused: execve x1, chroot x1 (--lock-code=no allows it)"])
         self.assertEqual(self.told(CALL, "--lock-code=no"), [])
+        # --learn would have nothing to show
+        self.assertEqual(self.told("import os; os.chroot('/')"), ["stepjail: refused: chroot x1 (no option allows it)"])
         # what --learn prints has these calls, with what would allow each
         self.assertEqual(self.told(CALL, "--learn"), [])
 

@@ -155,7 +155,8 @@ START_TEST(the_lock_has_the_last_word)
 		   "# ptrace, 1 time: writes over code, whatever protects its pages\n"
 		   "#   --lock-code refuses it\n"
 		   "# shmat, 1 time: could map code\n"
-		   "#   --lock-code refuses it\n");
+		   "#   --lock-code refuses it\n"
+		   "lock-code no\n");
 }
 END_TEST
 
