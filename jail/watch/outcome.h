@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <time.h>
+
 #include "jail/out/copy.h"
 #include "jail/launch/posture.h"
 #include "jail/watch/cgroup_usage.h"
@@ -61,6 +63,7 @@ struct outcome {
 	const struct confinement *watcher; /* what confines `run`; NULL: not yet */
 	bool listened;                     /* stepjail had the listener */
 	bool started;                      /* the gate was opened */
+	time_t start;                      /* when it was, by the wall clock */
 	uint64_t wall_ms;                  /* from the gate's opening to the end */
 	bool cgroup;                       /* usage is filled */
 	struct cgroup_usage before;        /* when the gate was opened: the set-up's */

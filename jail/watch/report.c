@@ -4,6 +4,8 @@
  *
  * Fields, always all of them; null where a thing is not known or does not apply:
  *   stepjail, verdict, exit_code, signal, status, error
+ *   started       when the program was, in UTC; null if it was not
+ *   argv          its first words, 16 of 256 bytes each at most
  *   violation     name of the first call that was refused as a violation
  *   violations    all of them, by kind: syscall, arch, asks, args, pid, when, count
  *   limits        that explain the end: option and value of each; sure, where the kernel or
@@ -59,6 +61,9 @@
 
 #define TEXT_BYTES                                                                       \
 	(1U << 20) /* beside output and posture, which are as long as they are */
+
+#define WORDS_MAX 16 /* of argv, and bytes of each */
+#define WORD_BYTES_MAX 256
 
 #define POLICY_BYTES (4U << 20) /* of a plan in words; all binds that it can have fit */
 
@@ -204,11 +209,30 @@ void report_posture(const struct posture *p, const struct jail *jail, FILE *out)
 	(void)fprintf(out, "%s}", p->json);
 }
 
+/* which run it was; posture has the digest of all words */
+static void write_run(FILE *out, const struct jail *jail, const struct outcome *o)
+{
+	char *const *word = jail->plan ? jail->plan->argv : NULL;
+	char start[32] = "";
+	struct tm utc;
+
+	if (o->started && gmtime_r(&o->start, &utc))
+		(void)strftime(start, sizeof(start), "%FT%TZ", &utc);
+	json_after(",\"started\":", *start ? start : NULL, out);
+	(void)fputs(",\"argv\":[", out);
+	for (size_t i = 0; word && word[i] && i < WORDS_MAX; i++) {
+		(void)fputs(i ? "," : "", out);
+		json_bytes(out, word[i], strnlen(word[i], WORD_BYTES_MAX));
+	}
+	(void)fputc(']', out);
+}
+
 static void write_object(FILE *out, const struct jail *jail, const struct outcome *o,
 			 const struct judgement *j)
 {
 	(void)fprintf(out, "{\"stepjail\":\"%s\",\"verdict\":\"%s\"", STEPJAIL_VERSION,
 		      verdict_names[j->verdict]);
+	write_run(out, jail, o);
 	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
 	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
 	json_number(",\"status\":", true, (uint64_t)j->status, out);

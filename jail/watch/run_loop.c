@@ -267,6 +267,7 @@ static void open_gate(struct run *run)
 	if (j->limited)
 		cgroup_usage(&j->cgroup, NULL, &o->before);
 	o->started = true;
+	o->start = time(NULL);
 	run->start_ms = run->sampled_ms = clock_now_ms();
 	run->sample_in_ms = CPU_POLL_MIN_MS;
 	io_close_fd(&run->hold[0]);

@@ -84,7 +84,7 @@ EVENTS = {
 COPIED = {"files": "int", "folders": "int", "bytes": "int", "error": "str|null",
           "left_out": {"link": "int", "special": "int", "hidden": "int", "name": "int", "deep": "int",
                        "limit": "int", "closed": "int", "unwritten": "int"}}
-REPORT = {"stepjail": "str", "verdict": "str", **ENDED, "status": "int", "error": "str|null",
+REPORT = {"stepjail": "str", "verdict": "str", "started": "str|null", "argv": ["str"], **ENDED, "status": "int", "error": "str|null",
           "limits": [{"option": "str", "value": "str", "sure": "bool"}],
           "violations": (REFUSED, "null"), "wall_ms": "int|null", "cpu_ms": "int|null",
           "cpu_user_ms": "int|null", "cpu_system_ms": "int|null", "cpu_throttled_ms": "int|null",

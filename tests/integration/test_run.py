@@ -6,6 +6,7 @@ STEPJAIL_BUILD is the build folder; STEPJAIL_TEST_USER the ordinary user, games 
 Where the host gives no cgroup v2, --allow-missing=cgroup is passed, and only then.
 Also what test_cli.py and test_kill.py share: Host, and the words of a run.
 """
+import calendar
 import fcntl
 import functools
 import json
@@ -142,7 +143,7 @@ FIELDS = {
     "stepjail", "verdict", "exit_code", "signal", "status", "violation", "error", "wall_ms",
     "cpu_ms", "cpu_user_ms", "cpu_system_ms", "cpu_throttled_ms", "memory_peak_bytes",
     "oom_kills", "pids_peak", "pids_refused", "strays", "output", "not_enforced",
-    "host_uid", "full", "limits", "out", "cgroup_limits", "violations", "posture", "shut",
+    "host_uid", "full", "limits", "started", "argv", "out", "cgroup_limits", "violations", "posture", "shut",
 }
 
 
@@ -168,6 +169,14 @@ class Ends(Host):
         self.assertGreater(done.report["memory_peak_bytes"], 30 << 20)
         self.assertIsNone(done.report["error"])
         self.assertEqual(done.report["strays"], 0)
+
+    def test_which_run_it_was(self):
+        before = int(time.time())
+        done = self.run_jail("--", "/bin/python3", "-c", "pass", "x" * 300, *"abcdefghijklmnop")
+        self.assertEqual(done.report["argv"], ["/bin/python3", "-c", "pass", "x" * 256, *"abcdefghijkl"])
+        started = calendar.timegm(time.strptime(done.report["started"], "%Y-%m-%dT%H:%M:%SZ"))
+        self.assertTrue(before <= started <= time.time(), done.report["started"])
+        self.assertIsNone(self.run_jail("--chdir=/nothing", "--", "/bin/python3").report["started"])
 
     def test_exited(self):
         for code in (1, 3, 124, 125, 126, 127, 255):

@@ -24,6 +24,8 @@ static const struct {
 } fields[] = {
 	{ "stepjail", "s" },
 	{ "verdict", "s" },
+	{ "started", "s?" },
+	{ "argv", "a" },
 	{ "exit_code", "0?" },
 	{ "signal", "0?" },
 	{ "status", "0" },
