@@ -93,7 +93,7 @@ print(sum(came))""", f"--allow-host={place}", f"--egress-limit={limit}", *self.m
         asked = threading.Barrier(32)
 
         def answer(_):
-            asked.wait(60)
+            asked.wait(120)
             return b"HTTP/1.1 200 OK\r\n\r\n" + b"z" * 32768
         came, received = self.over_many(100000, 0, answer)
         self.assertEqual(len(came), 32)

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from egress_scene import Server  # noqa: E402
 from serve_client import Serve  # noqa: E402
-from test_egress import GET, UNLISTED, Asking  # noqa: E402
+from test_egress import GET, UNLISTED, Asking, OverMany  # noqa: E402
 from test_egress_names import Names, Tls, World  # noqa: E402
 from test_egress_serve import StepRows  # noqa: E402
 from test_run import each_user, missing_words  # noqa: E402
@@ -81,6 +81,12 @@ tell(*answers, told)""",
         self.assertIn(b"/none", done.stderr)
 
 
+class Limits(OverMany, unittest.TestCase):
+    """As without a guest, by the counts of both proxies. Once, as it takes its time."""
+    as_user = False
+    more = VM
+
+
 class Sessions(StepRows):
     def test_steps(self):
         """Each step's answer has what it asked for; the guest has one limit for all of its sessions."""
@@ -108,7 +114,7 @@ class Sessions(StepRows):
 
 
 # the tests of what is imported run where they are written
-for name in ("Names", "Tls", "World", "Asking", "StepRows"):
+for name in ("Names", "Tls", "World", "Asking", "OverMany", "StepRows"):
     del globals()[name]
 globals().update(each_user(Guest, Report))
 

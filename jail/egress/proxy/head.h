@@ -36,5 +36,5 @@ struct head {
  */
 int head_parse(struct connection *c, struct head *h);
 
-/** head_drop() - Do not send on fields of a name, or of one that a gateway takes for it */
+/** head_drop() - Do not send on fields of a name, or of one that gateways take for it */
 void head_drop(struct head *h, const char *name);
