@@ -29,8 +29,8 @@ MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@
 LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
-JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/% jail/vm/guest/% jail/vm/receive/% jail/egress/proxy/% jail/helper/% jail/exec/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
-SHARED_C := init/err.c init/io.c init/owner.c init/wire.c init/wire_reader.c init/filter.c
+JAIL_C := init/owner.c $(filter-out %/syscalls.c jail/mkmanual.c jail/oci/% jail/vm/guest/% jail/vm/receive/% jail/egress/proxy/% jail/helper/% jail/exec/%,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
+SHARED_C := init/err.c init/io.c init/wire.c init/wire_reader.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 OCI_C := $(wildcard jail/oci/*.c jail/exec/*.c) jail/helper/call.c jail/helper/make.c
 AGENT_C := $(wildcard agent/*.c agent/*/*.c)

@@ -11,7 +11,7 @@ $(B)/fuzz/serve $(B)/asan/replay-serve $(B)/fuzz/packets $(B)/asan/replay-packet
 $(B)/fuzz/spawner $(B)/asan/replay-spawner: FUZZ_WRAP := $(shell sed -nE 's/^.*__wrap_([a-z0-9_]+).*/-Wl,--wrap=\1/p' tests/fuzz/spawner_*.h tests/fuzz/spawner.c | sort -u)
 $(B)/fuzz/session $(B)/asan/replay-session: FUZZ_WRAP := -Wl,--wrap=session_renew
 FUZZ_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/vm/guest/mux.c $(PROXY_C)
-FUZZ_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c init/wire_reader.c
+FUZZ_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/owner.c init/wire.c init/wire_reader.c
 FUZZER := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 
 $(B)/fuzz/o/%.o: %.c $(GENERATED) | $(B)/packages.test
