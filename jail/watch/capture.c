@@ -80,13 +80,16 @@ struct pollfd capture_wanted(const struct capture_stream *s)
 		       : (struct pollfd){ s->outside, POLLIN, 0 };
 }
 
-bool capture_pass(struct capture_stream *s)
+bool capture_pass(struct capture *c)
 {
-	ssize_t n = s->to;
+	bool left = false;
 
-	while (s->outside >= 0 && n >= 0)
-		n = capture_read(s);
-	return s->to >= 0 && s->outside >= 0 && s->at < s->end;
+	for (struct capture_stream *s = c->stream; s < c->stream + CAPTURE_STREAMS; s++) {
+		while (s->to >= 0 && s->outside >= 0 && capture_read(s) > 0)
+			;
+		left |= s->outside >= 0 && s->at < s->end;
+	}
+	return left;
 }
 
 int capture_drain(struct capture *c, struct err *e)

@@ -72,7 +72,7 @@ struct pollfd capture_wanted(const struct capture_stream *s);
  *
  * Return: whether something is left that has a reader
  */
-bool capture_pass(struct capture_stream *s);
+bool capture_pass(struct capture *c);
 
 /** capture_add() - Keep and count the next bytes of a stream */
 void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t length);

@@ -12,7 +12,6 @@
  *   Here the order of the table decides. What init tells of the program's end counts
  *   before a signal, a refused call and a deadline of the same moment.
  */
-#include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
 
@@ -342,7 +341,7 @@ static void deliver(struct run *run)
 	struct capture_stream *s = o->capture.stream;
 	uint64_t wall = run->up.jail.plan->limit[LIMIT_WALL_MS];
 
-	while ((capture_pass(&s[0]) | capture_pass(&s[1])) && o->killed == NOT_KILLED &&
+	while (capture_pass(&o->capture) && o->killed == NOT_KILLED &&
 	       !run->lost.errnum) {
 		uint64_t ran = clock_now_ms() - run->start_ms;
 		uint64_t left = wall > ran ? wall - ran : 0;

@@ -15,7 +15,6 @@
  *   step's process may be gone before it is looked at; then it has no pidfd, and is sent
  *   no signal.
  */
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
