@@ -5,7 +5,8 @@
  * RLIMIT_CORE is 1. Where core_pattern is "|/path", the kernel starts that program for
  * every crash and ignores the limit, unless it is exactly 1: by this value the kernel
  * keeps a crash of that very program from starting another. seccomp lets nobody in the
- * jail lower the limit again. See core(5); Kernel: fs/coredump.c
+ * jail lower the limit again. A socket, "@/path" of Linux 6.16, is asked whatever the
+ * limit is, so there no jail is started. See core(5); Kernel: fs/coredump.c
  */
 #include <sys/resource.h>
 
@@ -102,23 +103,30 @@ void rlimit_raise_files(void)
 	}
 }
 
+const char *rlimit_core_fault(const char *pattern, bool can_be_one)
+{
+	if (pattern[0] == '@')
+		return "core_pattern is a socket (@), which gets what crashes in a jail whatever its limit is: name a file or a program, as by sysctl kernel.core_pattern=core";
+	/* a file is kept from being written by a limit of 0 as well */
+	return can_be_one || (pattern[0] && pattern[0] != '|')
+		       ? NULL
+		       : "the hard limit of core dumps is 0, at which the program in core_pattern gets what crashes in a jail: raise it to 1 or more, as by LimitCORE=1 or in limits.conf";
+}
+
 int rlimit_raise_core(struct err *e)
 {
 	struct rlimit old;
-	char pattern[256];
+	char pattern[256] = "";
+	const char *fault;
 
 	if (getrlimit(RLIMIT_CORE, &old) < 0)
 		return err_set(e, errno, "rlimit: RLIMIT_CORE");
-	if (old.rlim_max > 0 || setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == 0)
-		return 0;
-	/* core_pattern names a file, and a limit of 0 keeps it from being written */
-	if (io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
-			    sizeof(pattern)) > 0 &&
-	    pattern[0] != '|')
-		return 0;
-	return err_say(
-		e, EPERM,
-		"rlimit: the hard limit of core dumps is 0, at which the program in core_pattern gets what crashes in a jail: raise it to 1 or more, as by LimitCORE=1 or in limits.conf");
+	(void)io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
+			      sizeof(pattern));
+	fault = rlimit_core_fault(
+		pattern, old.rlim_max > 0 ||
+				 setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == 0);
+	return fault ? err_say(e, EPERM, "rlimit: %s", fault) : 0;
 }
 
 static int set_row(size_t i, const struct plan *p, bool cgroup, bool shared_id,

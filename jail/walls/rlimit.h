@@ -47,10 +47,20 @@ int rlimit_set_files(const struct plan *p, struct err *e);
 void rlimit_raise_files(void);
 
 /**
+ * rlimit_core_fault() - Why would a crash in a jail be handled outside?
+ * @pattern:	Of /proc/sys/kernel/core_pattern; "" where it cannot be read
+ * @can_be_one:	May RLIMIT_CORE be 1 in a jail?
+ *
+ * Return: what is wrong and how to mend it, or NULL
+ */
+const char *rlimit_core_fault(const char *pattern, bool can_be_one);
+
+/**
  * rlimit_raise_core() - In the launcher: see to it that the jail's RLIMIT_CORE can be 1
  *
  * A hard limit of 0 is raised if the caller has the right. If not, and core_pattern names
- * a program, this fails: that program would be started for each crash in a jail.
+ * a program, this fails: that program would be started for each crash in a jail. So it
+ * does where core_pattern is a socket.
  *
  * Return: 0, or -errno
  */

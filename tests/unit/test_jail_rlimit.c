@@ -122,6 +122,30 @@ START_TEST(a_core_limit_of_zero_is_raised)
 }
 END_TEST
 
+START_TEST(a_core_goes_to_nobody)
+{
+	static const struct {
+		const char *pattern, *with_one, *with_zero;
+	} rows[] = {
+		{ "core", NULL, NULL },
+		{ "/var/core/%p", NULL, NULL },
+		{ "|/usr/bin/catch %P", NULL, "raise it to 1" },
+		{ "", NULL, "raise it to 1" },
+		{ "@/run/catch.socket", "is a socket", "is a socket" },
+		{ "@@/run/catch.socket", "is a socket", "is a socket" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		for (int one = 0; one <= 1; one++) {
+			const char *wanted = one ? rows[i].with_one : rows[i].with_zero;
+			const char *got = rlimit_core_fault(rows[i].pattern, one);
+
+			ck_assert_msg(!got == !wanted && (!got || strstr(got, wanted)),
+				      "%s, %d: %s", rows[i].pattern, one, got);
+		}
+}
+END_TEST
+
 START_TEST(limits_are_set)
 {
 	unit_child(set_with_cgroup, NULL);
@@ -283,6 +307,7 @@ Suite *jail_rlimit_suite(void)
 
 	tcase_add_checked_fixture(c, make_plan, NULL);
 	tcase_add_test(c, a_core_limit_of_zero_is_raised);
+	tcase_add_test(c, a_core_goes_to_nobody);
 	tcase_add_test(c, limits_are_set);
 	tcase_add_test(c, a_clone_sets_what_its_template_has_not);
 	tcase_add_test(c, memory_is_limited_without_a_cgroup);
