@@ -37,7 +37,7 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 	/* a template makes cgroup namespaces, and could not place clones from within
 	 * one */
 	uint64_t without = j->plan->template ? CLONE_NEWCGROUP : 0;
-	int back = -1, r = lease_enter(&j->lease, j->plan, &j->ids, &back, e);
+	int back = -1, r = lease_enter(&j->lease, j->plan, &j->ids, j->limited, &back, e);
 	pid_t pid;
 
 	c->leased = j->lease.inside != 0;

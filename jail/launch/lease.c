@@ -15,16 +15,15 @@
  *   has a socket is passed over: the kernel takes some milliseconds to free the route
  *   socket of the jail before, and somebody on the host may hold one that was sent out.
  */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "init/io.h"
 #include "jail/base/procfs.h"
 #include "jail/launch/lease.h"
 #include "jail/walls/caps.h"
+#include "jail/walls/mount_op.h"
 
 #define FOLDER IDS_STATE_DIR "/net"
 #define OWN "/proc/self/ns/net"
@@ -125,8 +124,8 @@ static bool is_wanted(const struct plan *p, const struct ids *ids)
 	       !p->template && caps_have(CAP_SYS_ADMIN) && caps_have(CAP_NET_ADMIN);
 }
 
-int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids, int *back,
-		struct err *e)
+int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids, bool cgroup,
+		int *back, struct err *e)
 {
 	long most = PER_PROCESSOR * sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -140,8 +139,13 @@ int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids, in
 		if (ids_lock(ids->slot_fd, IDS_SLOTS + n, F_WRLCK) < 0)
 			continue;
 		l->inside = enter(ids->slot_fd, n, l->first);
-		if (l->inside)
+		/* as mount_limit_backlog(), which takes rights that no jail has here; the
+		 * kernel's own default where a cgroup counts what sockets hold */
+		if (l->inside &&
+		    io_write_file_at(AT_FDCWD, "/proc/" MOUNT_BACKLOG,
+				     cgroup ? "4096" : MOUNT_BACKLOG_MAX) == 0)
 			break;
+		l->inside = 0;
 		(void)ids_lock(ids->slot_fd, IDS_SLOTS + n, F_UNLCK);
 	}
 	return 0;

@@ -21,6 +21,7 @@ struct lease {
  * lease_enter() - Put the calling process where its next child is to be cloned
  * @l:		Zeroed; filled if that is a lease, or the namespace of --net=PATH
  * @ids:	Of the jail: the lock on the lease lasts as long as that on them
+ * @cgroup:	Else its net.core.somaxconn bounds what sockets hold
  * @back:	-1; gets an fd for lease_leave(), where the process is in another one now
  *
  * No lease is had by an ordinary user, by root without CAP_SYS_ADMIN or CAP_NET_ADMIN, by
@@ -29,8 +30,8 @@ struct lease {
  *
  * Return: 0, or -errno: the namespace of --net=PATH cannot be entered
  */
-int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids, int *back,
-		struct err *e);
+int lease_enter(struct lease *l, const struct plan *p, const struct ids *ids, bool cgroup,
+		int *back, struct err *e);
 
 /**
  * lease_leave() - Put it back into the namespace that it had at first

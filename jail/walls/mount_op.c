@@ -69,6 +69,19 @@ int mount_proc(uint64_t attr, bool all, struct err *e)
 	return fd < 0 ? err_set(e, errno, "mount: make a procfs") : fd;
 }
 
+int mount_limit_backlog(struct err *e)
+{
+	cleanup_fd int context = fsopen("proc", FSOPEN_CLOEXEC), proc = -1;
+	int r;
+
+	if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		proc = fsmount(context, FSMOUNT_CLOEXEC, 0);
+	r = proc < 0 ? -errno : io_write_file_at(proc, MOUNT_BACKLOG, MOUNT_BACKLOG_MAX);
+	return r < 0 ? err_set(e, -r,
+			       "mount: limit net.core.somaxconn of the jail's network")
+		     : 0;
+}
+
 int mount_attach(int tree, int at, const char *path, struct err *e)
 {
 	return move_mount(tree, "", at, path, MOVE_MOUNT_F_EMPTY_PATH) < 0

@@ -42,6 +42,17 @@ int mount_overlay(const char *at, const char *lowerdir, struct err *e);
  */
 int mount_proc(uint64_t attr, bool all, struct err *e);
 
+#define MOUNT_BACKLOG "sys/net/core/somaxconn" /* in a procfs */
+#define MOUNT_BACKLOG_MAX "4"
+
+/**
+ * mount_limit_backlog() - Of the caller's network namespace, which it has rights over
+ *
+ * A connection that nobody has accepted holds what was written into it, and no fd: without
+ * a cgroup, --files times --pids bounds such memory only if a listener has few of them.
+ */
+int mount_limit_backlog(struct err *e);
+
 /** mount_attach() - Attach a detached mount at a path that no guest controls, seen from
  * @at. At its end no symlink is followed */
 int mount_attach(int tree, int at, const char *path, struct err *e);

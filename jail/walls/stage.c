@@ -27,12 +27,12 @@
 #include "init/io.h"
 #include "jail/walls/deterministic.h"
 #include "jail/walls/landlock.h"
+#include "jail/walls/mount_op.h"
 #include "jail/walls/rlimit.h"
 #include "jail/walls/seccomp/seccomp.h"
 #include "jail/walls/stage.h"
 #include "jail/base/close_others.h"
 #include "jail/base/host.h"
-#include "jail/base/sys.h"
 
 static int do_namespaces(struct child *c, struct err *e)
 {
@@ -84,8 +84,13 @@ static int do_ids(struct child *c, struct err *e)
 
 static int do_mounts(struct child *c, struct err *e)
 {
+	int r = c->cgroup || c->leased ? 0 : mount_limit_backlog(e);
+
 	(void)umask(0); /* modes are said where things are made */
-	return mount_jail(c->sources, c->plan, c->cgroup, e);
+	/* where /proc is masked there is no way to it */
+	return r < 0 && c->plan->proc != PROC_NONE
+		       ? r
+		       : mount_jail(c->sources, c->plan, c->cgroup, e);
 }
 
 static int do_net(struct child *c, struct err *e)

@@ -43,6 +43,59 @@ BY_LANDLOCK = ("truncate", "O_TRUNC", "neither")
 SHUT = {"cgroup": ["memfd_create", "mmap", "splice", "sendfile", "setsockopt"],
         "truncate": ["truncate", "open", "openat"], "locked": ["rt_sigaction"]}
 
+# as much as sockets hold: in each process listeners, each with as many connections as it takes, full and
+# closed, and in flight as many as may be. Prints KiB and sockets
+PENDING = """
+import array, os, socket, sys
+most, counts = int(sys.argv[1]) << 10, open("/proc/self/net/sockstat", "rb", 0)
+reader, writer = os.pipe()
+children = 0
+try:
+    while True:
+        if os.fork() == 0:
+            children = -1
+            break
+        children += 1
+except OSError:
+    pass
+away, _kept = socket.socketpair()
+held, listeners = 0, []
+def fill(listener):
+    global held
+    while held < most:
+        client = socket.socket(socket.AF_UNIX)
+        client.setblocking(False)
+        try:
+            client.connect(listener.getsockname())
+        except OSError:
+            return
+        for size in 1 << 15, 1 << 12, 1:
+            try:
+                while True:
+                    held += client.send(bytes(size))
+            except OSError:
+                pass
+        client.close()
+try:
+    while held < most:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind("")
+        listener.listen(4096)
+        fill(listener)
+        try:
+            away.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener.fileno()]))])
+            listener.close()
+        except OSError:
+            listeners.append(listener)
+except OSError:
+    pass
+os.write(writer, b"%08d" % (held >> 10))
+if children < 0:
+    os.read(0, 1)  # no end, until the program's
+held = sum(int(os.read(reader, 8)) for _ in range(children + 1))
+print(held, counts.readline().split()[-1].decode())
+"""
+
 HONEST = """
 import asyncio, os, shutil, socket, tempfile
 with tempfile.TemporaryFile() as file:
@@ -222,7 +275,43 @@ class Shut(Host):
         self.assertEqual(done.stdout, b"refused\n" * 5)
 
 
-for case in (Shut,):
+class Pending(Host):
+    """What the manual says of connections that nobody accepts, at its worst."""
+
+    def test_bound(self):
+        missing = missing_words(tuple(self.drop))
+        files, pids = 16, 4
+        bound = (pids + 1) * files * 5 * 432
+        words = ["--memory", "64M", "--files", str(files), "--pids", str(pids), "--lock-code=no", "--wall-time", "1m",
+                 "--", "/bin/python3", "-c", f"{PENDING}#{self.marker}", str(200 << 10)]
+        hold, held = os.pipe()
+        done = self.run_jail(*words, stdin=hold)
+        os.close(hold)
+        os.close(held)
+        if not missing:
+            self.assertEqual(done.report["verdict"], "memory")
+            return
+        self.assertEqual((done.returncode, done.report["verdict"]), (0, "completed"), done.stderr)
+        kib, sockets = map(int, done.stdout.split())
+        self.assertLessEqual(kib, bound)
+        self.assertGreater(kib, bound // 5)  # it tried
+        self.assertGreater(sockets, pids * files * 3)
+
+    def test_backlog(self):
+        """Whoever connects waits for his turn."""
+        for options in (), ("--net=loopback",):
+            self.assertEqual(self.say("""
+import multiprocessing.connection, os
+listener = multiprocessing.connection.Listener(family="AF_UNIX", backlog=16)
+for i in range(20):
+    if os.fork() == 0:
+        multiprocessing.connection.Client(listener.address).send(i)
+        os._exit(0)
+print(sorted(listener.accept().recv() for _ in range(20)) == list(range(20)))
+""", *options), "True")
+
+
+for case in (Shut, Pending):
     globals().update(each_user(case))
 
 if __name__ == "__main__":
