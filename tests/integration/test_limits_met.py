@@ -6,14 +6,16 @@ What the kernel counted, or stepjail did, is sure; what an exception speaks of, 
 hint. A program's own exception that has nothing to do with a limit is told nothing.
 """
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from serve_client import Serve  # noqa: E402
 from serve_scene import LIMITED, OPTIONS  # noqa: E402
-from test_run import Host, each_user  # noqa: E402
+from test_run import BUILD, PLAIN_ENV, TIMEOUT, Host, each_user  # noqa: E402
 
 THREADS = ("import threading\ne = threading.Event()\ntry:\n"
            "    for _ in range(200): threading.Thread(target=e.wait).start()\nfinally: e.set()")
@@ -144,6 +146,20 @@ class Steps(unittest.TestCase):
         """What a step says of itself is bounded, and is a hint."""
         self.assertEqual(self.met("raise MemoryError('of my own')")[1],
                          [] if LIMITED else [("--memory", "512M", False)])
+
+
+    def test_the_model_is_told(self):
+        """The observation is the agent's, of what DONE has."""
+        if LIMITED:
+            self.skipTest("a kill there: tests/vm")
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as script:
+            script.write("--- turn\n```python\nx = bytearray(1 << 40)\n```\n--- turn\nexpect: the code raised an exception "
+                         "(perhaps the limit --memory 64M); all variables are kept.\nDone.\n")
+            script.flush()
+            done = subprocess.run([f"{BUILD}/stepjail-agent", "solve", "--model", f"scripted:{script.name}", "--transcript",
+                                   "none", "--memory", "64M", *OPTIONS, "task"], env=PLAIN_ENV, capture_output=True,
+                                  text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "Done.\n"), done.stderr)
 
 
 globals().update(each_user(Runs))
