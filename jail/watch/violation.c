@@ -410,20 +410,3 @@ int violation_tell(const struct violations *v, bool listened, const struct plan 
 		n = io_write_all(STDERR_FILENO, text, (size_t)n);
 	return n < 0 ? err_set(e, (int)-n, "--learn: write what was learned") : 0;
 }
-
-void denied_print(unsigned int lacks, FILE *out)
-{
-	const char *before = "";
-
-	(void)fputs(",\"shut\":[", out);
-	for (size_t i = 0; i < denied_without_row_count; i++) {
-		/* rows of one call stand together */
-		if (!(denied_without_rows[i].lack & lacks) ||
-		    strcmp(denied_without_rows[i].syscall, before) == 0)
-			continue;
-		(void)fprintf(out, "%s\"%s\"", *before ? "," : "",
-			      denied_without_rows[i].syscall);
-		before = denied_without_rows[i].syscall;
-	}
-	(void)fputc(']', out);
-}

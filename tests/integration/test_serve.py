@@ -98,18 +98,6 @@ class Steps(Case):
             self.assertEqual(self.session.finish().done['verdict'], 'cancelled')
         self.assertEqual(self.session.run('1').result, '1')
 
-    def test_an_interrupt_at_once(self):
-        """It waits for the step's process, and is a SIGINT to that, as a later one is."""
-        self.session.run('x = 5')
-        for _ in range(20):
-            with self.serve.at_once():
-                self.session.start('x += 1\nwhile True: pass')
-                self.session.interrupt()
-            step = self.session.finish()
-            self.ended(step, 'cancelled', 'kept', exit_code=1)
-            self.assertIn('KeyboardInterrupt', step.trace)
-        self.assertIn(int(self.session.run('x').result), range(5, 26))
-
     def test_memory(self):
         step = self.session.run('x = 1\na = bytearray(1 << 30)')
         # without a leaf the limit of the address space refuses it, and nobody dies

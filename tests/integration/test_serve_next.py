@@ -112,6 +112,19 @@ class Next(Case):
             self.refused('no step runs', self.serve.expect, session.number, 0, 'STATE')
             self.assertEqual(session.run('x').result, '1')
 
+    def test_an_interrupt_at_once(self):
+        """It waits for the step's process, and is a SIGINT to that, as a later one is."""
+        session = self.serve.open()
+        session.run('x = 5')
+        for _ in range(20):
+            with self.serve.at_once():
+                session.start('x += 1\nwhile True: pass')
+                session.interrupt()
+            step = session.finish()
+            self.ended(step, 'cancelled', 'kept', exit_code=1)
+            self.assertIn('KeyboardInterrupt', step.trace)
+        self.assertIn(int(session.run('x').result), range(5, 26))
+
     def test_many_steps(self):
         session = self.serve.open()
         own, serve = f'/proc/{self.serve.supervisor}', self.serve.process.pid
