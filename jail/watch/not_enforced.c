@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "jail/base/json.h"
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/watch/report.h"
 
