@@ -136,7 +136,8 @@ struct serve_state {
 /* PUT, GET, LIST; the path follows, relative to /work, without a NUL */
 struct serve_file {
 	uint32_t branch;
-	uint32_t mode; /* PUT: permission bits, 0 for 0644 */
+	uint32_t mode; /* PUT: permission bits, 0 for 0644; GET and LIST: of more bytes
+			  than these it is REFUSED, 0 for --work-size */
 };
 
 /* END of a PUT, which takes struct serve_at alone as well */

@@ -112,10 +112,9 @@ static int do_run(struct request *q, struct err *e)
 
 	if (r == 0)
 		r = choose_limits(q, &limits, e);
-	if (r < 0)
-		return r;
-	r = step_run(q->session, q->branch, io_steal_fd(&source), &limits, e);
-	return request_asked(q, r);
+	return r < 0 ? r
+		     : request_asked(q, step_run(q->session, q->branch,
+						 io_steal_fd(&source), &limits, e));
 }
 
 /* The step that runs on the branch. If the frame names a step, it must be that one. */
@@ -318,6 +317,11 @@ static int bad_size(struct request *q, const struct row *row, uint32_t length,
 {
 	static const char *const more[] = { "", " or more", " or 4 more" };
 
+	/* RUN uses up its source, whatever it is refused for */
+	if (row->type == WIRE_RUN && q->branch) {
+		io_close_fd(&q->branch->source.fd);
+		q->branch->source = (struct pieces){ .fd = -1 };
+	}
 	return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
 			   "%s: %u bytes of payload, and it has %zu%s", row->name, length,
 			   row->head, more[row->body]);

@@ -67,6 +67,14 @@ static void keep_source(const struct request *q)
 	keep(&q->branch->source, "step", q, STEP_SOURCE_MAX, "CODE: keep the source");
 }
 
+static int refuse_source(struct request *q, struct err *e)
+{
+	q->why.limit = "source";
+	return refusal_say(&q->why, e, REFUSAL_LIMIT,
+			   "%s: the source of a step has at most %u bytes",
+			   q->type == WIRE_RUN ? "CODE" : "ONCE", STEP_SOURCE_MAX);
+}
+
 int request_take_source(struct request *q, struct err *e)
 {
 	cleanup_fd int source = -1;
@@ -74,12 +82,8 @@ int request_take_source(struct request *q, struct err *e)
 
 	keep_source(q); /* nothing of RUN itself: an empty one if there was no CODE */
 	source = take(&q->branch->source, e);
-	if (source == -EFBIG) {
-		q->why.limit = "source";
-		return refusal_say(&q->why, e, REFUSAL_LIMIT,
-				   "CODE: the source of a step has at most %u bytes",
-				   STEP_SOURCE_MAX);
-	}
+	if (source == -EFBIG)
+		return refuse_source(q, e);
 	r = source < 0 ? source : seal(source, e);
 	return r < 0 ? r : io_steal_fd(&source);
 }
@@ -89,12 +93,8 @@ int request_once(struct request *q, struct once *once, struct err *e)
 	uint32_t awaits = q->head.limits.awaits;
 	int r;
 
-	if (q->length + awaits > STEP_SOURCE_MAX) {
-		q->why.limit = "source";
-		return refusal_say(&q->why, e, REFUSAL_LIMIT,
-				   "ONCE: the source of a step has at most %u bytes",
-				   STEP_SOURCE_MAX);
-	}
+	if (q->length + awaits > STEP_SOURCE_MAX)
+		return refuse_source(q, e);
 	once->source = make_memfd("step", e);
 	r = once->source < 0 ? once->source
 			     : append(once->source, q, 0, STEP_SOURCE_MAX, "ONCE", e);
@@ -201,7 +201,6 @@ int request_end(struct request *q, struct err *e)
 {
 	struct put *put = &q->session->put;
 	cleanup_fd int file = -1;
-	int r;
 
 	if (!put->under_way)
 		return no_put(q, e);
@@ -215,9 +214,9 @@ int request_end(struct request *q, struct err *e)
 		return request_failed(q, REFUSAL_BAD_FRAME, NULL, file);
 	if (file < 0)
 		return file;
-	r = step_file(q->session, put->branch, KIND_PUT, put->mode, put->path,
-		      put->path_bytes, io_steal_fd(&file), e);
-	return request_asked(q, r);
+	return request_asked(q, step_file(q->session, put->branch, KIND_PUT, put->mode,
+					  put->path, put->path_bytes, io_steal_fd(&file),
+					  e));
 }
 
 int request_read(struct request *q, struct err *e)
@@ -226,7 +225,7 @@ int request_read(struct request *q, struct err *e)
 	int r = check_path(q, e);
 
 	return r < 0 ? r
-		     : request_asked(q,
-				     step_file(q->session, q->name, kind, 0,
-					       (const char *)q->body, q->length, -1, e));
+		     : request_asked(
+			       q, step_file(q->session, q->name, kind, q->head.file.mode,
+					    (const char *)q->body, q->length, -1, e));
 }

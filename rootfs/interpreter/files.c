@@ -181,6 +181,9 @@ static int get(struct job *j)
 		return -EISDIR;
 	if (!S_ISREG(about.st_mode))
 		return -EOPNOTSUPP;
+	/* none of a file that is too large already; it may still grow meanwhile */
+	if ((uint64_t)about.st_size > j->ask.max_bytes)
+		return -EFBIG;
 	return copy(j, fd, j->data);
 }
 

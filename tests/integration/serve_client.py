@@ -337,19 +337,19 @@ class Session:
         self.serve.send('END', self.number, b'' if drop is None else struct.pack('<I', drop))
         return self.serve.expect(self.number, 0, 'STATE').json
 
-    def _read(self, kind, path):
-        self.serve.send(kind, self.number, struct.pack('<I', 0) + encode(path))
+    def _read(self, kind, path, most=0):
+        self.serve.send(kind, self.number, struct.pack('<I', most) + encode(path))
         data = []
         while (frame := self.serve.expect(self.number, 0, 'DATA', 'END')).kind == 'DATA':
             data.append(frame.bytes)
         return b''.join(data)
 
-    def get(self, path):
-        return self._read('GET', path)
+    def get(self, path, most=0):
+        return self._read('GET', path, most)
 
-    def list(self, path='.'):
+    def list(self, path='.', most=0):
         """Entries: (kind, size, mtime, name)."""
-        entries = self._read('LIST', path).split(b'\0')[:-1]
+        entries = self._read('LIST', path, most).split(b'\0')[:-1]
         return [(k.decode(), int(s), int(m), n.decode(errors='surrogateescape'))
                 for k, s, m, n in (entry.split(b' ', 3) for entry in entries)]
 

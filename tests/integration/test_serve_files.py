@@ -232,6 +232,13 @@ class Sizes(Files):
         self.assertTrue(self.session.get('most') == bytes(40 * MIB))
         for name in 'more', 'vast':
             self.refused('GET: File too large', self.session.get, name)
+        # nor more than is asked for
+        self.assertTrue(self.session.get('some', 20 * MIB + 3) == bytes(20 * MIB) + b'end')
+        self.refused('GET: File too large: above --work-size, or the bound', self.session.get, 'some', 20 * MIB + 2)
+        self.refused('GET: File too large', self.session.get, 'vast', 2 ** 32 - 1)
+        length = len(self.session._read('LIST', '.'))
+        self.assertEqual(len(self.session.list('.', length)), 4)
+        self.refused('LIST: File too large', self.session.list, '.', length - 1)
         self.session.put('vast', b'small now')
         self.assertEqual(self.session.get('vast'), b'small now')
         self.assertEqual(self.listed()['vast'], ('-', 9))

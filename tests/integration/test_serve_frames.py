@@ -46,7 +46,11 @@ class Kinds(Case):
         for frame in 'DATA', 'END':
             self.said(frame, b'', 'out-of-turn')
         self.said('DROP', b'', 'out-of-turn')
-        self.assertEqual(self.session.run('1').result, '1')
+        # RUN uses up its source, whatever it is refused for
+        self.serve.send('CODE', self.session.number, b'print("of a RUN that was none")\n')
+        self.said('RUN', b'', 'bad-frame')
+        step = self.session.run('1')
+        self.assertEqual((step.result, step.out), ('1', b''))
 
     def test_sessions(self):
         for frame in 'CODE', 'CLOSE', 'STATUS':

@@ -70,6 +70,7 @@ void step_once(struct session *s);
 
 /**
  * step_file() - Begin a file operation
+ * @mode:	As in struct serve_file
  * @data:	What PUT writes, taken whatever this returns; -1 of GET and LIST
  */
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,

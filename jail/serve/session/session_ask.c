@@ -81,12 +81,11 @@ static int begin(struct step *step, struct state *of, const struct wire_header *
 		 const void *payload, int *fds, size_t count, struct err *e)
 {
 	int r = step ? make_fds(step, fds, e) : err_set(e, ENOMEM, "serve: a step");
-	struct session *s;
-	struct serve *serve;
+	struct session *s = step ? step->session : NULL;
 
 	if (r == 0)
 		r = step_ask(step, of, h, payload, fds, count, e);
-	if (r == 0 && step_listen(step, !step->session->serve->paused) < 0)
+	if (r == 0 && step_listen(step, !s->serve->paused) < 0)
 		r = err_say(e, ENOMEM, "serve: epoll_ctl");
 	for (int i = 0; i < STEP_FDS; i++)
 		io_close_fd(&fds[i]);
@@ -95,13 +94,11 @@ static int begin(struct step *step, struct state *of, const struct wire_header *
 			step_discard(step);
 		return r;
 	}
-	s = step->session;
-	serve = s->serve;
 	step->next = s->steps;
 	s->steps = step;
-	serve->steps++;
+	s->serve->steps++;
 	/* until its process is there */
-	event_loop_set(&serve->loop, &step->wall, clock_now_ms() + STARTUP_MS);
+	event_loop_set(&s->serve->loop, &step->wall, clock_now_ms() + STARTUP_MS);
 	return 0;
 }
 
@@ -142,8 +139,10 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 	};
 	int fds[STEP_FDS] = { -1, -1, -1, -1, -1 };
 	unsigned char payload[sizeof(struct step_file) + STEP_PATH_MAX];
-	const struct step_file ask_for = { ops[kind], mode,
-					   s->serve->plan->limit[LIMIT_WORK_BYTES] };
+	uint64_t most = s->serve->plan->limit[LIMIT_WORK_BYTES];
+	const struct step_file ask_for = {
+		ops[kind], mode, kind != KIND_PUT && mode && mode < most ? mode : most
+	};
 	const struct wire_header h = { (uint32_t)(sizeof(ask_for) + path_bytes),
 				       WIRE_FILE, ++s->file_ops };
 	struct step *step = make(s, kind, s->file_ops, branch, 0);

@@ -156,15 +156,18 @@ static void done_file(struct step *step)
 
 	step_empty(step);
 	if (!step->have_done || step->filed.errnum) {
-		step_refuse(step,
-			    (struct refusal){ .kind = late              ? REFUSAL_LIMIT
-						      : step->have_done ? REFUSAL_FILE
-									: REFUSAL_FAILED,
-					      .limit = late ? "wall-time" : NULL },
-			    0,
-			    late              ? "it took longer than --wall-time"
-			    : step->have_done ? strerror((int)step->filed.errnum)
-					      : "the process that did it has ended");
+		step_refuse(
+			step,
+			(struct refusal){ .kind = late              ? REFUSAL_LIMIT
+						  : step->have_done ? REFUSAL_FILE
+								    : REFUSAL_FAILED,
+					  .limit = late ? "wall-time" : NULL },
+			0,
+			late               ? "it took longer than --wall-time"
+			: !step->have_done ? "the process that did it has ended"
+			: step->filed.errnum == EFBIG
+				? "File too large: above --work-size, or the bound that was asked for"
+				: strerror((int)step->filed.errnum));
 		return;
 	}
 	n = snprintf(json, sizeof(json), "{\"bytes\":%llu}",
