@@ -2,43 +2,28 @@
 """stepjail - sessions of Python in jails, from Python
 
     >>> from stepjail import Stepjail
-    >>> with Stepjail().session() as s:
-    ...     r = s.run("x = 40 + 2; print('hello'); x")
+    >>> jails = Stepjail(memory="256M"); s = jails.session()
+    >>> r = s.run("x = 40 + 2; print('hello'); x")
     >>> r.stdout, r.text, r.verdict, r.state
     ('hello\\n', '42', 'completed', 'kept')
 
-A session keeps its variables from step to step. A step that dies costs none of them:
+A session keeps its variables from step to step. A step that dies costs none of them. An exception
+keeps what the step did before it; rollback() goes back to the state before:
 
-    >>> jails = Stepjail(memory="256M")
-    >>> s = jails.session()
-    >>> s.run("x = 1").ok
-    True
     >>> r = s.run("x = 2; import os; os.kill(os.getpid(), 9)")
-    >>> r.verdict, r.signal, r.state
-    ('signaled', 9, 'rolled-back')
-    >>> s.run("x").text
-    '1'
-
-An exception keeps what the step did before it; rollback() goes back to the state before:
-
+    >>> r.verdict, r.signal, r.state, s.run("x").text
+    ('signaled', 9, 'rolled-back', '42')
     >>> print(s.run("x = 5; 1 / 0").error.splitlines()[-1])
     ZeroDivisionError: division by zero
     >>> s.rollback()
-    >>> s.run("x").text
-    '1'
 
 A branch is a second way on from a state. Files, in /work, are the session's:
 
-    >>> b = s.branch()
-    >>> b.run("x = 100").ok, b.run("x").text, s.run("x").text
-    (True, '100', '1')
+    >>> b = s.branch(); b.run("x = 100").ok, b.run("x").text, s.run("x").text
+    (True, '100', '42')
     >>> s.put("data/a.csv", "n\\n3\\n4\\n")
-    >>> s.run("sum(int(n) for n in open('data/a.csv').read().split()[1:])").text
-    '7'
-    >>> s.get("data/a.csv")
-    b'n\\n3\\n4\\n'
-    >>> [(f.name, f.size) for f in s.list("data")]
-    [('a.csv', 6)]
+    >>> s.get("data/a.csv"), [(f.name, f.size) for f in s.list("data")]
+    (b'n\\n3\\n4\\n', [('a.csv', 6)])
 
 What is refused has a name, and what stepjail cannot do is an exception:
 
@@ -49,21 +34,15 @@ What is refused has a name, and what stepjail cannot do is an exception:
     stepjail.Refused: GET: No such file or directory
     >>> s.close(); jails.close()
 
-AsyncStepjail has the same, to be awaited. A task that is cancelled interrupts its step:
-
-    >>> import asyncio
-    >>> async def main():
-    ...     async with AsyncStepjail() as jails, await jails.session() as a, await jails.session() as b:
-    ...         return await asyncio.gather(a.run("sum(range(10))"), b.run("2 ** 10"))
-    >>> [r.text for r in asyncio.run(main())]
-    ['45', '1024']
+Any thread may use a Stepjail and its sessions, also where a loop runs. One thread of this module's own
+calls on_output of all. AsyncStepjail has the same methods, to be awaited in the loop that it belongs to.
 
 Theory of operation
     For each set of options there is one process, `stepjail serve`, which this one speaks frames with
-    (serve_wire.h) over a socket; it ends, with all its jails, when that closes. A task reads the
-    frames and puts each into the queue of who waits for it: of a branch's running step, or of a
-    session's one request that is no step. What a jail says is data: it is decoded, and bounded by
-    the limits of `stepjail serve` (--output-limit, --media-limit).
+    (serve_wire.h) over a socket; it ends, with all its jails, when that closes. A task reads the frames
+    and puts each into the queue of who waits for it: a branch's running step, or a session's one other
+    request. The next one is sent behind the answer, even where nobody waits for that any more. What a
+    jail says is data, bounded by `stepjail serve`. A frame that cannot be read ends the connection.
 """
 import asyncio
 import contextlib
@@ -71,6 +50,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import math
 import os
 import shutil
 import socket
@@ -81,17 +61,16 @@ import weakref
 
 __all__ = ["Stepjail", "AsyncStepjail", "Result", "Shown", "Entry", "Error", "Refused", "Closed"]
 
-_HEADER, _AT, _TWO = struct.Struct("<IHHI"), struct.Struct("<I"), struct.Struct("<II")
-_LIMITS, _MEDIA = struct.Struct("<IIQQ"), struct.Struct("<IHHIIQ")
-_PAYLOAD_MAX = 65536
+_HEADER, _AT, _MEDIA = struct.Struct("<IHHI"), struct.Struct("<I"), struct.Struct("<IHHIIQ")
+_PAYLOAD_MAX, _PATH_MAX, _STDIN_MAX, _FILE_MAX, _LIST_MAX = 65536, 4096, 1 << 20, 256 << 20, 16 << 20  # bytes
 _TYPES = {"CODE": 16, "RUN": 17, "INTERRUPT": 18, "KILL": 19, "OUT": 21, "ERR": 22, "RESULT": 23, "TRACE": 24,
-          "DONE": 25, "MEDIA": 28, "PIECE": 29, "OPEN": 40, "ONCE": 41, "STDIN": 42, "ROLLBACK": 43,
-          "BRANCH": 44, "DROP": 45, "PUT": 46, "GET": 47, "LIST": 48, "STATUS": 49, "CLOSE": 50, "OPENED": 51, "STATE": 52,
+          "DONE": 25, "MEDIA": 28, "PIECE": 29, "OPEN": 40, "ONCE": 41, "STDIN": 42, "ROLLBACK": 43, "BRANCH": 44,
+          "DROP": 45, "PUT": 46, "GET": 47, "LIST": 48, "STATUS": 49, "CLOSE": 50, "OPENED": 51, "STATE": 52,
           "DATA": 53, "END": 54, "REFUSED": 55, "CLOSED": 56, "WALL": 57}
 _NAMES = {number: name for name, number in _TYPES.items()}
 _OF_STEPS = {"OUT", "ERR", "RESULT", "TRACE", "MEDIA", "PIECE", "DONE"}
-_KINDS = (None, "text", "html", "json", "png", "svg")
-_SOURCES = (None, "display", "result", "figure")
+_KINDS, _SOURCES = (None, "text", "html", "json", "png", "svg"), (None, "display", "result", "figure")
+_TEXT, _INT = str | None, int | None  # members of JSON
 
 
 class Error(Exception):
@@ -139,9 +118,7 @@ class Result:
     violations: "list[dict]"  # system calls that were refused
     report: dict             # all that stepjail says of the step's end
 
-    @property
-    def ok(self):
-        return self.verdict == "completed"
+    ok = property(lambda self: self.verdict == "completed")
 
     def first(self, kind):
         """Bytes of the first object's form that is text, html, json, png or svg; None."""
@@ -162,18 +139,54 @@ class Entry:
 def _find(command):
     """The program's path. An installed client lies in PREFIX/lib/pythonX.Y/dist-packages."""
     here = os.path.dirname(os.path.realpath(__file__))
-    beside = (os.path.join(here, to, "stepjail") for to in ("../../../bin", "../../build"))
-    return command or os.environ.get("STEPJAIL") or \
-        next(filter(shutil.which, beside), None) or shutil.which("stepjail") or "stepjail"
+    places = (os.path.join(here, to, "stepjail") for to in ("../../../bin", "../../build"))
+    return command or os.environ.get("STEPJAIL") or next(filter(shutil.which, (*places, "stepjail")), "stepjail")
 
 
 def _words(options):
     """Options of stepjail as keywords: memory="1G", lock_code=False, bind=["a:/work/a"]."""
     for name, value in sorted(options.items()):
         for one in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(one, bool):
-                one = "yes" if one else "no"
-            yield f"--{name.replace('_', '-')}={one}"
+            yield f"--{name.replace('_', '-')}={('no', 'yes')[one] if isinstance(one, bool) else one}"
+
+
+def _bytes(name, value):
+    if not isinstance(value, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"{name} is str or bytes, and not {type(value).__name__}")
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def _number(name, value, least=0, most=0xffffffff, kinds=int):
+    if not isinstance(value, kinds) or not least <= value <= most:
+        raise Error(f"{name} must be a number from {least} to {most}, and is {value!r}")
+    return value
+
+
+def _file(name, number, path):
+    path = os.fsencode(path)
+    return _AT.pack(_number(name, number)) + path[:_number("bytes of a path", len(path), 1, _PATH_MAX)]
+
+
+def _has(members, **kinds):
+    """An object of JSON, which has members of these types."""
+    for name, kind in kinds.items():
+        if not isinstance(members[name], kind):
+            raise TypeError(f"{name} is {str(members[name])[:80]!r}")
+    return members
+
+
+async def _next(queue):
+    got = await queue.get()
+    if isinstance(got, Error):
+        raise got
+    return got
+
+
+def _task(coroutine):
+    """Which goes on where its caller is cancelled, and may then fail unheard."""
+    task = asyncio.create_task(coroutine)
+    task.add_done_callback(lambda task: task.cancelled() or task.exception())
+    return task
 
 
 class _Serve:
@@ -191,7 +204,7 @@ class _Serve:
         finally:
             its.close()
         self.sessions, self.numbers = weakref.WeakValueDictionary(), itertools.count(1)
-        self.gone, self.said, self.vm = None, "", None
+        self.gone, self.said, self.vm, self.opened = None, "", None, False
         self.ended = asyncio.get_running_loop().create_future()
         threading.Thread(target=self._hear, daemon=True).start()
 
@@ -210,24 +223,32 @@ class _Serve:
         read, self.writer = await asyncio.open_connection(sock=self.socket)
         self.reader = asyncio.create_task(self._read(read))
 
-    def _take(self, kind, number, payload):
-        session = self.sessions.get(number)
-        if kind == _TYPES["WALL"]:  # a first frame is the host's, any other a guest's
-            self.vm = self.vm or json.loads(payload[_AT.size:])["vm"]
-        elif session and len(payload) >= _AT.size:
-            session._take(_NAMES.get(kind), _AT.unpack_from(payload)[0], payload[_AT.size:])
-
     async def _read(self, stream):
-        try:
+        with contextlib.suppress(EOFError, OSError, Closed):
             while True:
                 length, kind, zero, number = _HEADER.unpack(await stream.readexactly(_HEADER.size))
-                if zero or length > _PAYLOAD_MAX:
-                    break
-                self._take(kind, number, await stream.readexactly(length))
-        except (asyncio.IncompleteReadError, OSError):
-            pass
-        self.writer.close()
-        self.gone = f"stepjail serve ended with status {await self.ended}: {self.said or 'it said nothing'}"
+                payload = await stream.readexactly(min(length, _PAYLOAD_MAX))
+                with self.reading(_NAMES.get(kind, "unknown")):
+                    _number("its payload's bytes", -1 if zero else length, _AT.size, _PAYLOAD_MAX)
+                    (branch,), body = _AT.unpack_from(payload), payload[_AT.size:]
+                    if kind == _TYPES["WALL"]:  # a first frame is the host's, any other a guest's
+                        self.vm = self.vm or _has(json.loads(body), vm=dict)["vm"]
+                    elif number in self.sessions:
+                        self.sessions[number]._take(_NAMES[kind], branch, body)
+        self.lose(f"stepjail serve ended with status {await self.ended}: {self.said or 'it said nothing'}")
+
+    @contextlib.contextmanager
+    def reading(self, kind):
+        """What is in its frames. A guest may say anything."""
+        try:
+            yield
+        except Exception as problem:
+            self.lose(f"stepjail serve was ended: its {kind} frame is invalid: {type(problem).__name__}: {problem}")
+            raise Closed(self.gone) from None
+
+    def lose(self, why):
+        self.gone = self.gone or why
+        self.writer.transport.abort()
         for session in list(self.sessions.values()):
             session._end(self.gone)
 
@@ -240,234 +261,221 @@ class _Serve:
             await self.writer.drain()
 
     async def close(self):
-        self.writer.close()
+        self.lose("this Stepjail is closed")
         await self.reader
-
-    def abandon(self):
-        """Without a loop: the socket's end ends serve and all its jails."""
-        self.socket.close()
 
 
 class AsyncBranch:
     """A way on from a state; a session begins with one. Steps of one branch run one after the other."""
 
-    number = property(lambda self: self._branch, doc="0 for a session's first one.")
-
     def __init__(self, session, branch):
-        self._session, self._branch, self._queue, self._sent = session, branch, None, asyncio.Event()
+        self._session, self._sent, self.number = session, asyncio.Event(), branch  # 0 is a session's first one
+        self._running = self._left = None  # tasks of steps; the one whose run() was cancelled
 
     async def run(self, code, *, wall_time=None, cpu_time=None, stdin=b"", on_output=None):
         """Run code as the next step; Result.
 
-        wall_time, cpu_time: seconds, no more than the session's. stdin: bytes or str, behind which is
-        its end. on_output: called with "stdout" or "stderr" and bytes, as they come. Cancelled, or
-        with Ctrl-C, it interrupts the step, waits for its end, and then raises.
+        wall_time, cpu_time: seconds, no more than the session's. stdin: bytes or str, then its end.
+        on_output: called with "stdout" or "stderr" and bytes, as they come; what it raises interrupts
+        the step. So does Ctrl-C, or to cancel run(), which raises at the step's end, or at a second one;
+        then the next run() waits for that end.
         """
-        if self._queue:
+        code, stdin = _bytes("code", code), _bytes("stdin", stdin)
+        _number("bytes of stdin", len(stdin), 0, _STDIN_MAX)
+        limits = [0 if time is None else math.ceil(1000 * _number(name, time, 0.001, 10 ** 9, (int, float)))
+                  for name, time in (("wall_time", wall_time), ("cpu_time", cpu_time))]
+        while self._running and self._running is self._left:
+            await asyncio.wait([self._left])
+        if self._running:
             raise Error("a step runs on this branch: wait for it, or take another branch")
-        self._queue = self._session._steps[self._branch] = asyncio.Queue()
+        queue = self._session._steps[self.number] = asyncio.Queue()
         self._sent.clear()
+        task = self._running = _task(self._step(queue, code, struct.pack("<IQQ", 0, *limits), stdin, on_output))
         try:
-            step = asyncio.create_task(self._step(code, wall_time, cpu_time, stdin, on_output))
-            try:
-                return await asyncio.shield(step)
-            except asyncio.CancelledError:
-                await self.interrupt()
-                with contextlib.suppress(Error):
-                    await step
-                raise
-        finally:
-            self._queue = None
-            del self._session._steps[self._branch]
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if self._running is task:
+                self._left = task
+                await asyncio.wait([_task(self.interrupt()), task])
+            raise
 
-    async def _step(self, code, wall_time, cpu_time, stdin, on_output):
-        session, branch = self._session, self._branch
-        code, stdin = (text.encode() if isinstance(text, str) else text for text in (code, stdin))
-        ms = [int(time * 1000) if time else 0 for time in (wall_time, cpu_time)]
+    async def _step(self, queue, code, limits, stdin, on_output):
+        session, branch, frames, problem = self._session, self.number, [("RUN", limits)], None
         try:
-            await session._send_pieces("CODE", code, branch)
-            await session._send("RUN", _LIMITS.pack(branch, 0, *ms)[_AT.size:], branch)
+            await session._send("CODE", code, branch)
+            await session._send("RUN", limits, branch)
+            self._sent.set()
+            for piece in (stdin, b"")[not stdin:]:
+                await session._send("STDIN", piece, branch)
+            while frames[-1][0] != "DONE":
+                frames.append(await _next(queue))
+                try:
+                    if on_output and not problem and frames[-1][0] in ("OUT", "ERR"):
+                        on_output("stdout" if frames[-1][0] == "OUT" else "stderr", frames[-1][1])
+                except BaseException as raised:
+                    problem = raised
+                    await self.interrupt()
+            with session._serve.reading("DONE"):
+                result = self._result(frames)
         finally:
             self._sent.set()
-        await session._send_pieces("STDIN", stdin, branch)
-        await session._send("STDIN", b"", branch)
-        texts = {"OUT": bytearray(), "ERR": bytearray(), "RESULT": None, "TRACE": None}
-        shown = []
-        while (got := await session._next(self._queue))[0] != "DONE":
-            kind, body = got
-            if kind in ("OUT", "ERR"):
-                texts[kind] += body
-                if on_output:
-                    on_output("stdout" if kind == "OUT" else "stderr", body)
-            elif kind == "MEDIA":
-                shown.append((_MEDIA.unpack_from(body), body[_MEDIA.size:], bytearray()))
+            self._running = None
+            del session._steps[branch]
+        if problem:
+            raise problem
+        return result
+
+    @staticmethod
+    def _result(frames):
+        report = _has(
+            json.loads(frames[-1][1]), verdict=str, state=str, state_number=_INT, exit_code=_INT, signal=_INT,
+            reason=_TEXT, violation=_TEXT, wall_ms=_INT, cpu_ms=_INT, memory_peak_bytes=_INT, strays=int, threads=int)
+        cut = _has(report["output"], stdout_cut=int, stdout_tail=str, stderr_cut=int, stderr_tail=str)
+        texts, shown = {"OUT": bytearray(), "ERR": bytearray()}, []
+        for kind, body in frames:
+            if kind == "MEDIA":
+                shown.append((*_MEDIA.unpack_from(body), body[_MEDIA.size:].decode("utf-8", "replace"), bytearray()))
             elif kind == "PIECE":
-                shown[-1][2].extend(body)
+                shown[-1][-1].extend(body)
             else:
-                texts[kind] = body.decode("utf-8", "replace")
-        report = json.loads(got[1])
-        cut = report["output"]
+                texts[kind] = texts.get(kind, bytearray()) + body
         for kind, stream in (("OUT", "stdout"), ("ERR", "stderr")):
             if cut[stream + "_cut"]:
                 texts[kind] += f"\n[{cut[stream + '_cut']} bytes left out]\n{cut[stream + '_tail']}".encode()
-        out, err = (texts[kind].decode("utf-8", "replace") for kind in ("OUT", "ERR"))
-        return Result(out, err, texts["RESULT"], texts["TRACE"], [self._shown(*one) for one in shown],
-                      **{name: report[name] for name in ("verdict", "state", "state_number", "exit_code",
-                                                         "signal", "reason")},
-                      violations=report["violations"]["list"], report=report)
-
-    @staticmethod
-    def _shown(head, name, data):
-        number, kind, source, left_out, _, size = head
-        whole = not left_out and len(data) == size
-        return Shown(number, _KINDS[kind], _SOURCES[source], name.decode("utf-8", "replace"), size,
-                     bytes(data) if whole else b"", bool(left_out))
+        texts = {kind: text.decode("utf-8", "replace") for kind, text in texts.items()}
+        forms = [Shown(number, _KINDS[kind], _SOURCES[source], name, size,
+                       bytes(data) if len(data) == size and not left_out else b"", bool(left_out))
+                 for number, kind, source, left_out, _, size, name, data in shown]
+        return Result(*map(texts.get, ("OUT", "ERR", "RESULT", "TRACE")), forms,
+                      *map(report.get, ("verdict", "state", "state_number", "exit_code", "signal", "reason")),
+                      [_has(one, syscall=str) for one in report["violations"]["list"]], report)
 
     async def interrupt(self):
         """KeyboardInterrupt in the running step; none runs: nothing."""
-        if self._queue:
+        if self._running:
             await self._sent.wait()  # before RUN it would be for nothing
-        await self._session._send("INTERRUPT", b"", self._branch)
+        await self._session._send("INTERRUPT", b"", self.number)
 
     async def kill(self):
         """SIGKILL to the running step, which is rolled back."""
-        await self._session._send("KILL", b"", self._branch)
+        await self._session._send("KILL", b"", self.number)
 
     async def state(self):
         """The number of the state that the next step begins with."""
-        return (await self._session.status())["branches"][str(self._branch)]["state"]
+        return await self._session._ask("STATUS", STATE=self._here)
+
+    def _here(self, status):
+        return _has(status["branches"].get(str(self.number), {"state": None}), state=_INT)["state"]
 
     async def rollback(self, state=None):
         """Go back to that state; without it, to the one before the last step that was kept."""
         if state is None:
-            status = await self._session.status()
-            here = status["branches"][str(self._branch)]["state"]
-            state = next((s["parent"] for s in status["states"] if s["state"] == here), here)
-        await self._session._ask("ROLLBACK", _AT.pack(state), self._branch)
+            state = await self._session._ask("STATUS", STATE=lambda status: next((
+                one["parent"] for one in status["states"] if one["state"] == self._here(status)), self._here(status)))
+        await self._session._ask("ROLLBACK", _AT.pack(_number("state", state)), self.number, STATE=dict)
 
     async def branch(self, state=None):
         """A new branch at that state, or at this branch's own."""
-        state = await self.state() if state is None else state
+        state = _number("state", await self.state() if state is None else state)
         branch = next(self._session._branches)
-        await self._session._ask("BRANCH", _AT.pack(state), branch)
+        await self._session._ask("BRANCH", _AT.pack(state), branch, STATE=dict)
         return AsyncBranch(self._session, branch)
 
     async def drop(self):
         """Forget this branch; the last one of a session cannot be dropped."""
-        await self._session._ask("DROP", b"", self._branch)
+        await self._session._ask("DROP", b"", self.number, STATE=dict)
 
 
 class AsyncSession(AsyncBranch, contextlib.AbstractAsyncContextManager):
     """A jail, its variables and its files; also its first branch."""
+    __aexit__ = lambda self, *unused: self.close()
 
     def __init__(self, jails, serve):
         super().__init__(self, 0)
         self._jails, self._serve = jails, serve  # which must live as long as this
-        self._number = next(serve.numbers)
-        self._lock, self._answers, self._steps = asyncio.Lock(), asyncio.Queue(), {}
-        self._branches = itertools.count(1)
-        self._closed = None
+        self._number, self._branches = next(serve.numbers), itertools.count(1)
+        self._lock, self._answers, self._steps, self._closed = asyncio.Lock(), None, {}, None
         self.opened = None  # of the jail: its walls, digests, what the host lacks; in "vm" of its guest, or None
         serve.sessions[self._number] = self
 
-    async def __aexit__(self, *unused):
-        await self.close()
-
     def _take(self, kind, branch, body):
+        queue = self._steps.get(branch) if kind in _OF_STEPS else self._answers
         if kind == "CLOSED":
-            self._end(json.loads(body)["reason"])
-        elif kind in _OF_STEPS:
-            if branch in self._steps:
-                self._steps[branch].put_nowait((kind, body))
+            self._end(_has(json.loads(body), reason=str)["reason"])
         elif kind == "REFUSED":
-            answer = json.loads(body)
-            if answer["frame"] in ("RUN", "CODE"):
-                if branch in self._steps:
-                    self._steps[branch].put_nowait((kind, answer))
-            elif answer["frame"] not in ("STDIN", "INTERRUPT", "KILL"):  # the step has ended: its DONE came
-                self._answers.put_nowait((kind, answer))
-        elif kind:
-            self._answers.put_nowait((kind, body))
+            problem = Refused(_has(json.loads(body), kind=str, limit=_TEXT, frame=str, error=str))
+            frame = problem.answer["frame"]
+            queue = self._steps.get(branch) if frame == "RUN" else self._answers if frame == self._asked else None
+            if queue and problem.kind != "ending":  # behind which CLOSED comes
+                queue.put_nowait(problem)
+        elif queue:
+            queue.put_nowait((kind, body))
 
     def _end(self, reason):
         self._closed = self._closed or reason
-        for queue in (self._answers, *self._steps.values()):
-            queue.put_nowait(("CLOSED", None))
-
-    async def _next(self, queue):
-        kind, body = await queue.get()
-        if kind == "CLOSED":
-            queue.put_nowait((kind, body))
-            raise Closed(self._closed)
-        if kind == "REFUSED":
-            if body["kind"] == "ending":
-                return await self._next(queue)  # which is CLOSED
-            raise Refused(body)
-        return kind, body
+        for queue in filter(None, (self._answers, *self._steps.values())):
+            queue.put_nowait(Closed(self._closed))
 
     async def _send(self, kind, payload=b"", branch=0):
-        if self._closed:
-            raise Closed(self._closed)
-        await self._serve.send(kind, self._number, payload, branch)
+        for at in range(0, len(payload) or 1, _PAYLOAD_MAX - _AT.size):
+            if self._closed:
+                raise Closed(self._closed)
+            await self._serve.send(kind, self._number, payload[at:at + _PAYLOAD_MAX - _AT.size], branch)
 
-    async def _send_pieces(self, kind, data, branch=0):
-        for at in range(0, len(data), _PAYLOAD_MAX - _AT.size):
-            await self._send(kind, data[at:at + _PAYLOAD_MAX - _AT.size], branch)
-
-    async def _ask(self, kind, payload=b"", branch=0, data=None):
-        """A request and its answer: bytes of a GET or LIST, else a dict. One at a time."""
+    async def _ask(self, kind, payload=b"", branch=0, data=None, limit=0, **reads):
+        """A request, and what READS makes of its answer. One at a time."""
         async def ask():
             async with self._lock:
+                self._answers, self._asked = asyncio.Queue(), "END" if kind == "PUT" else kind
                 await self._send(kind, payload, branch)
-                if data is not None:
-                    await self._send_pieces("DATA", data, branch)
-                    await self._send("END", b"", branch)
+                for piece in () if data is None else (("DATA", data), ("END", b"")):
+                    await self._send(*piece, branch)
                 got = bytearray()
-                while (answer := await self._next(self._answers))[0] == "DATA":
-                    got += answer[1]
-                return bytes(got) if answer[0] == "END" else json.loads(answer[1])
-        # an answer that nobody waits for would be the next request's
-        return await asyncio.shield(asyncio.create_task(ask()))
+                while (answer := await _next(self._answers))[0] == "DATA":
+                    got += answer[1] if len(got) <= limit else b""
+                if len(got) > limit:
+                    raise Error(f"{kind}: more than {limit} bytes")
+                with self._serve.reading(answer[0]):
+                    return reads[answer[0]](got if answer[0] == "END" else json.loads(answer[1]))
+        return await asyncio.shield(_task(ask()))
 
     async def put(self, path, data, mode=0o644):
         """Write a file below /work, and its folders; data is bytes, or str as UTF-8."""
-        data = data.encode() if isinstance(data, str) else bytes(data)
-        await self._ask("PUT", _AT.pack(mode) + os.fsencode(path), data=data)
+        await self._ask("PUT", _file("mode", mode, path), data=_bytes("data", data), STATE=dict)
 
-    async def get(self, path):
-        """A file's bytes."""
-        return await self._ask("GET", _AT.pack(0) + os.fsencode(path))
+    async def get(self, path, limit=_FILE_MAX):
+        """A file's bytes; Refused where there are more than limit."""
+        return await self._ask("GET", _file("limit", limit, path), limit=limit, END=bytes)
 
     async def list(self, path="."):
         """What is in a folder: a list of Entry."""
-        got = await self._ask("LIST", _AT.pack(0) + os.fsencode(path))
-        entries = (entry.split(b" ", 3) for entry in got.split(b"\0")[:-1])
-        return [Entry(kind.decode(), int(size), int(mtime), os.fsdecode(name))
-                for kind, size, mtime, name in entries]
+        return await self._ask("LIST", _file("limit", _LIST_MAX, path), limit=_LIST_MAX, END=lambda data: [
+            Entry(kind.decode(), int(size), int(mtime), os.fsdecode(name))
+            for kind, size, mtime, name in (entry.split(b" ", 3) for entry in bytes(data).split(b"\0")[:-1])])
 
     async def status(self):
         """Branches and states: a dict, as stepjail's answer to STATUS."""
-        return await self._ask("STATUS")
+        return await self._ask("STATUS", STATE=dict)
 
     async def close(self):
         """End the session with all of its processes and files."""
-        if not self._closed:
-            with contextlib.suppress(Closed):
-                await self._ask("CLOSE")
+        with contextlib.suppress(Closed):
+            await self._ask("CLOSE")
 
 
 class AsyncStepjail(contextlib.AbstractAsyncContextManager):
     """Where sessions come from. Keywords are options of stepjail(1) for all of its sessions.
-
-    command: the program, else $STEPJAIL, the one that was installed with this file, or PATH's.
-    """
+    command: the program, else $STEPJAIL, the one that was installed with this file, or PATH's."""
+    __aexit__ = lambda self, *unused: self.close()
 
     def __init__(self, command=None, **options):
-        self._command, self._options, self._serves = command, options, {}
+        self._command, self._options, self._serves, self._process = command, options, {}, os.getpid()
 
     async def session(self, **options):
         """A new session; options are added to those of all. The first with some options starts
         `stepjail serve` with them, whose template is warm for the next."""
+        if self._serves is None:
+            raise Error("this Stepjail is closed")
         options = {**self._options, **options}
         key = tuple(_words(options))
         serve = self._serves.get(key)
@@ -476,90 +484,87 @@ class AsyncStepjail(contextlib.AbstractAsyncContextManager):
             serve.started = asyncio.create_task(serve.start())
         await asyncio.shield(serve.started)
         session = AsyncSession(self, serve)
-        session.opened = {**await session._ask("OPEN"), "vm": serve.vm}  # whatever a guest says there
+        try:
+            opened = await session._ask("OPEN", OPENED=lambda opened: _has(opened, posture=dict))
+        except Closed as problem:
+            raise problem if serve.opened else Error(str(problem)) from None
+        session.opened, serve.opened = {**opened, "vm": serve.vm}, True  # whatever a guest says there
         return session
 
     async def close(self):
         """End all sessions."""
-        for serve in self._serves.values():
+        serves, self._serves = self._serves or {}, None
+        for serve in serves.values():
+            await serve.started
             await serve.close()
-        self._serves.clear()
-
-    async def __aexit__(self, *unused):
-        await self.close()
 
     def __del__(self):
-        for serve in self._serves.values():
-            serve.abandon()
+        if os.getpid() == self._process:  # a fork of it has no part in the sessions
+            for serve in (self._serves or {}).values():
+                with contextlib.suppress(OSError):
+                    serve.socket.shutdown(socket.SHUT_RDWR)  # which ends serve and all its jails
 
 
-# --- the same without await -------------------------------------------------------------
+@functools.cache
+def _loop(process):
+    """Where all Stepjails of a process wait: a loop in a thread of its own, which Ctrl-C does not reach."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
+
 
 def _waits(method):
     @functools.wraps(method)
     def call(self, *arguments, **options):
-        return self._jails._wait(method(self._async, *arguments, **options))
+        jails = self if isinstance(self, Stepjail) else self._jails
+        got = jails._wait(method, self._async, *arguments, **options)
+        return Session(jails, got) if isinstance(got, AsyncSession) else \
+            Branch(jails, got) if isinstance(got, AsyncBranch) else got
     return call
 
 
 class Branch:
     __doc__ = AsyncBranch.__doc__
-    run, interrupt, kill, state, rollback, drop = map(_waits, (
+    run, interrupt, kill, state, rollback, branch, drop = map(_waits, (
         AsyncBranch.run, AsyncBranch.interrupt, AsyncBranch.kill, AsyncBranch.state, AsyncBranch.rollback,
-        AsyncBranch.drop))
-    _branch = _waits(AsyncBranch.branch)
+        AsyncBranch.branch, AsyncBranch.drop))
 
     def __init__(self, jails, asynchronous):
         self._jails, self._async = jails, asynchronous
-
-    @functools.wraps(AsyncBranch.branch)
-    def branch(self, state=None):
-        return Branch(self._jails, self._branch(state))
 
 
 class Session(Branch, contextlib.AbstractContextManager):
     __doc__ = AsyncSession.__doc__
     put, get, list, status, close = map(_waits, (
         AsyncSession.put, AsyncSession.get, AsyncSession.list, AsyncSession.status, AsyncSession.close))
-
-    @property
-    def opened(self):
-        return self._async.opened
-
-    def __exit__(self, *unused):
-        self.close()
+    opened = property(lambda self: self._async.opened)
+    __exit__ = lambda self, *unused: self.close()
 
 
 class Stepjail(contextlib.AbstractContextManager):
     __doc__ = AsyncStepjail.__doc__
+    session, close = map(_waits, (AsyncStepjail.session, AsyncStepjail.close))
+    __exit__ = lambda self, *unused: self.close()
 
     def __init__(self, command=None, **options):
-        self._async = AsyncStepjail(command, **options)
-        self._runner = asyncio.Runner()
-        # also when it is forgotten, or at the interpreter's exit
-        self._end = weakref.finalize(self, self._close, self._async, self._runner, os.getpid())
+        self._async, self._loop = AsyncStepjail(command, **options), _loop(os.getpid())
 
-    @staticmethod
-    def _close(asynchronous, runner, owner):
-        # no fork of it, which has no part in the sessions; where a loop runs they end without waiting
-        if os.getpid() == owner and not (asyncio._get_running_loop() or runner.get_loop().is_running()):
-            with runner:
-                runner.run(asynchronous.close())
+    def _wait(self, method, *arguments, **options):
+        """What it returns. Ctrl-C, or what else a signal raises, cancels it and waits for its end."""
+        if self._loop is not _loop(os.getpid()) or self._loop is asyncio._get_running_loop():
+            raise Error("on_output may not wait for a Stepjail, nor may a fork use its parent's")
+        tasks = []
 
-    def _wait(self, coroutine):
-        if not self._end.alive or asyncio._get_running_loop():
-            coroutine.close()
-            raise Error("this Stepjail is closed" if not self._end.alive else
-                        "a loop runs here, as in a notebook: use AsyncStepjail, and await it")
-        return self._runner.run(coroutine)  # Ctrl-C cancels it, which interrupts the step
+        async def call():
+            tasks.append(asyncio.current_task())
+            return await method(*arguments, **options)
 
-    @functools.wraps(AsyncStepjail.session)
-    def session(self, **options):
-        return Session(self, self._wait(self._async.session(**options)))
+        async def cancel():
+            tasks[:] = [task for task in tasks if task.cancel()]
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    @functools.wraps(AsyncStepjail.close)
-    def close(self):
-        self._end()
-
-    def __exit__(self, *unused):
-        self.close()
+        try:
+            return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+        except BaseException:
+            asyncio.run_coroutine_threadsafe(cancel(), self._loop).result()
+            raise

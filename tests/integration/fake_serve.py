@@ -85,7 +85,7 @@ class Session(Lies):
         self.serve.frame(kind, self.number, struct.pack("<I", branch) + payload)
 
     def refuse(self, branch, words, kind="failed", frame=None):
-        self.say(REFUSED, branch, {"kind": kind, "frame": frame, "error": words})
+        self.say(REFUSED, branch, {"kind": kind, "limit": None, "frame": frame, "step": None, "error": words})
 
     def close(self, reason, branch=0):
         for channel in self.states.values():
@@ -116,7 +116,7 @@ class Session(Lies):
         elif kind == CLOSE:
             self.close("closed")
         elif kind in (STDIN, INTERRUPT, KILL):
-            self.refuse(branch, "no step runs", "no-step")
+            self.refuse(branch, "no step runs", "no-step", {STDIN: "STDIN", KILL: "KILL"}.get(kind, "INTERRUPT"))
         else:
             self.file(kind, branch, rest)
 
@@ -312,7 +312,7 @@ class Serve:
             os.close(step.stdin)
             step.stdin = None
         else:
-            step.session.refuse(branch, "a step is running")
+            step.session.refuse(branch, "a step is running", frame="RUN" if kind in (CODE, RUN) else "STATUS")
 
     def run(self):
         for qemu in (f"of {os.getpid()}", "a lie") if os.path.exists(GUEST) else ():

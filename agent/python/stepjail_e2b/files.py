@@ -72,7 +72,7 @@ async def get(request, sandbox):
                       "it with code")
     async with sandbox.reading:  # one such file at a time is in memory, and as long as its client takes
         try:
-            data = await sandbox.session.get(path)
+            data = await sandbox.session.get(path, limit=READ_MAX)
         except stepjail.Refused as problem:
             raise refused_file(path, problem) from None
         await request.answer(200, data, "application/octet-stream")
