@@ -218,16 +218,23 @@ class Legacy(Case):
         for name, arguments, said in (
                 ("python", {}, "code is missing"), ("python", {"code": 5}, "code is not of type string"),
                 ("python", {"code": "1", "x": 1}, "there is no argument 'x'"),
-                ("python", {"code": "1", "timeout": -1}, "too small"),
+                *[("python", {"code": "1", "timeout": time}, "timeout must be a number from 0.001 to 1000000000, and is")
+                  for time in (-1, 0, 0.0005, 1e300, 10 ** 30)],
                 ("python", {"code": "1", "timeout": True}, "not of type number"),
                 ("python", {"code": "1", "timeout": 1e9}, "--wall-time"),
                 ("python", {"code": "1", "session": "../../x"}, "no such session"),
-                ("rollback", {"session": "x", "state": -1}, "too small"),
+                ("rollback", {"session": "x", "state": -1}, "state must be a number from 0 to 4294967295, and is -1"),
+                ("branch", {"session": "x", "state": 2 ** 40}, "state must be a number from 0 to 4294967295"),
                 ("rollback", {"session": "x", "state": 1.5}, "not of type integer")):
             with self.subTest(arguments):
                 self.assertIn(said, self.client.bad(name, **arguments))
         session = self.client.good("open_session")["session"]
         self.assertIn("no state", self.client.bad("rollback", session=session, state=99))
+        for tool, more in (("get_file", {}), ("list_files", {}), ("put_file", {"text": ""})):
+            said = self.client.bad(tool, session=session, path="a" * 70000, **more)
+            self.assertIn("bytes of a path must be a number from 1 to 4096, and is 70000", said)
+        self.client.good("python", session=session, code="open('f', 'wb').truncate((8 << 20) + 1)")
+        self.assertIn("f has more than 8388608 bytes", self.client.bad("get_file", session=session, path="f"))
         with self.assertRaises(Failed) as caught:
             self.client.call("no_tool")
         self.assertEqual(caught.exception.code, -32602)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_mcp_transcripts.py - what stepjail-mcp's sessions leave, as stepjail-agent reads it"""
+import asyncio
 import glob
 import hashlib
 import json
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -18,7 +20,8 @@ from python_scene import BUILD, MCP  # noqa: E402
 from record_schema import wrong_line  # noqa: E402
 from test_mcp import META, MODERN, Case  # noqa: E402
 
-from stepjail_mcp.record import Clip  # noqa: E402
+import stepjail  # noqa: E402
+from stepjail_mcp.record import Clip, Recorder, Transcript  # noqa: E402
 
 AGENT = os.path.join(BUILD, "stepjail-agent")
 LOOP = "print('running', flush=True)\nwhile True: pass"
@@ -136,6 +139,51 @@ class Transcripts(Case):
             told = Clip(text.encode()).told()
             self.assertNotIn("\ufffd", told["head"] + told["tail"])
             self.assertEqual(told["left_out"] + len((told["head"] + told["tail"]).encode()), told["bytes"])
+
+    def test_what_was_refused_leaves_no_code(self):
+        """Neither in the record, nor for the next step."""
+        session = self.client.good("open_session")["session"]
+        for timeout in 1e300, 0.0005, 10 ** 30:
+            self.client.bad("python", session=session, code="print('refused')", timeout=timeout)
+        self.client.bad("python", session=session, code="print('more than --wall-time')", timeout=10 ** 6)
+        self.assertEqual(self.client.good("python", session=session, code="print('next')")["stdout"], "next\n")
+        self.client.good("close_session", session=session)
+        (path,) = self.files()
+        lines = self.lines(path)
+        self.assertEqual([line["event"] for line in lines],
+                         ["start", "session", "code", "step", "code", "step", "end"])
+        self.assertEqual([line["state"] for line in lines if line["event"] == "step"], ["kept", "kept"])
+        self.agent("verify", path)
+
+    def test_whatever_a_step_raises_is_its_end(self):
+        class Branch:
+            number = 0
+
+            async def run(self, code, **options):
+                raise self.problem
+
+            async def interrupt(self):
+                pass
+
+        async def main():
+            opened = {"host_uid": 0, "warm": True, "why_cold": None, "not_enforced": [], "shut": [], "vm": None,
+                      "posture": {"plan_sha256": None, "root_sha256": None, "root_verified": None}}
+            described = Recorder(self.folder, {}).described
+            transcript = Transcript(self.folder, described, types.SimpleNamespace(opened=opened), "a test")
+            await transcript.begin()
+            branch = Branch()
+            for branch.problem in ValueError("no number"), stepjail.Error("an argument"), asyncio.CancelledError(), \
+                    stepjail.Closed("gone"):
+                with self.assertRaises(type(branch.problem)):
+                    await transcript.run(branch, "1", None, lambda *_: None)
+            await transcript.end()
+        asyncio.run(main())
+        (path,) = self.files()
+        with open(path, "rb") as file:
+            steps = [json.loads(line) for line in file if b'"event":"step"' in line]
+        self.assertEqual([(step["step"], step["state"]) for step in steps],
+                         [(1, "lost"), (2, "kept"), (3, "lost"), (4, "lost")])
+        self.assertIn("no number", steps[0]["words"])
 
     def test_a_step_that_is_cancelled_has_its_end(self):
         session = self.client.good("open_session")["session"]

@@ -247,9 +247,9 @@ class Transcript:
                     cancelled = True
                     with contextlib.suppress(stepjail.Error):
                         await (branch.interrupt() if begun else asyncio.sleep(0))
-                except stepjail.Error:
-                    pass
-            if not isinstance(task.exception(), NotWritten):
+                except Exception:
+                    pass  # of the task's, which ends the step in the record, too
+            if task.cancelled() or not isinstance(task.exception(), NotWritten):
                 await self.add("step", step=number, **self.ended(branch, task, streams, cancelled))
         finally:
             self.running.discard(task)
@@ -260,7 +260,7 @@ class Transcript:
 
     def ended(self, branch, task, streams, cancelled):
         """How it ended, and what came of it."""
-        problem = task.exception()
+        problem = stepjail.Closed("its server ended") if task.cancelled() else task.exception()
         result = None if problem else task.result()
         if result:
             self.states[branch.number] = result.state_number
@@ -303,7 +303,8 @@ def ended_step(result, streams, cancelled):
 def unrun_step(problem):
     """Of a step that has no report: its session is gone, it was refused, or cancelled before it began."""
     verdict = "launcher-error" if problem else "cancelled"
-    state = "lost" if problem and not isinstance(problem, stepjail.Refused) else "kept"
+    lost = isinstance(problem, stepjail.Closed) or not isinstance(problem, (stepjail.Error, type(None)))
+    state = "lost" if lost else "kept"
     return {"verdict": verdict, "state": state, "state_number": None, "exit_code": None, "signal": None,
             "violation": None, "violations": None, "egress": None, "limit": None, "ended_by": "failure" if problem else "user",
             "wall_ms": 0, "cpu_ms": 0, "memory_peak_bytes": 0, "strays": 0, "media": [],

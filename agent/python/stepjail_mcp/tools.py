@@ -7,6 +7,7 @@ import functools
 import json
 import time
 
+import stepjail
 from stepjail_mcp.record import NotWritten
 from stepjail_mcp.sessions import ToolProblem
 
@@ -173,10 +174,13 @@ async def tool_put(call, session, path, text=None, base64_data=None):
 
 
 async def tool_get(call, session, path):
-    data = await call.sessions.held(session).session.get(path)
-    if len(data) > FILE_MAX:
-        raise ToolProblem(f"{path} has {len(data)} bytes, and {FILE_MAX} can be handed out: read a part of it "
-                          "with python")
+    try:
+        data = await call.sessions.held(session).session.get(path, limit=FILE_MAX)
+    except stepjail.Refused as problem:
+        if "File too large" in str(problem):
+            raise ToolProblem(f"{path} has more than {FILE_MAX} bytes, and no more can be handed out: read a part of it "
+                              "with python") from None
+        raise
     try:
         return said(path=path, text=data.decode())
     except UnicodeDecodeError:
@@ -197,9 +201,9 @@ def schema(required, **members):
     return {"type": "object", "properties": members, "required": required, "additionalProperties": False}
 
 
-STRING, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+STRING, WHOLE = {"type": "string"}, {"type": "integer"}
 SESSION = {"type": "string", "description": "a session's handle"}
-STATE = {"type": "integer", "minimum": 0, "description": "a state_number that python has told"}
+STATE = {"type": "integer", "minimum": 0, "maximum": 2 ** 32 - 1, "description": "a state_number that python has told"}
 PATH = {"type": "string", "description": "below /work, such as data/a.csv"}
 MAYBE = {"type": ["string", "null"]}
 # name: function, description, input, output
@@ -208,11 +212,12 @@ TOOLS = {
                "figures of matplotlib. Variables stay for the session's next call. Without session a new one is "
                "opened, whose handle is in the answer.",
                schema(["code"], code=STRING, session=SESSION, timeout={
-                   "type": "number", "exclusiveMinimum": 0, "description": "seconds for this step"}),
+                   "type": "number", "minimum": 0.001, "maximum": 10 ** 9, "description": "seconds for this step"}),
                schema(["session", "verdict", "state"], session=STRING, verdict=STRING, state=STRING,
-                      state_number=WHOLE, stdout=STRING, stderr=STRING, result=MAYBE, error=MAYBE,
+                      state_number={"type": ["integer", "null"]}, stdout=STRING, stderr=STRING, result=MAYBE, error=MAYBE,
                       exit_code={"type": ["integer", "null"]}, signal={"type": ["integer", "null"]},
-                      refused={"type": "array", "items": STRING}, wall_ms=NUMBER, memory_peak_bytes=NUMBER)),
+                      refused={"type": "array", "items": STRING}, wall_ms={"type": ["number", "null"]},
+                      memory_peak_bytes={"type": ["number", "null"]})),
     "open_session": (tool_open, "Open a session: a jail of its own, with variables and files of its own.",
                      schema([]), schema(["session"], session=STRING)),
     "close_session": (tool_close, "End a session, or forget a branch.", schema(["session"], session=SESSION),
@@ -254,7 +259,6 @@ def checked(arguments, accepted):
             str(value).encode()
         except UnicodeEncodeError:
             raise ToolProblem(f"{name} has half of a surrogate pair, which is no character") from None
-        if value != value or value in (float("inf"), float("-inf")) or kind.get("minimum", value) > value or \
-                kind.get("exclusiveMinimum", -1) >= (value if kind["type"] != "string" else 0):
-            raise ToolProblem(f"{name}: {value} is too small, or no number")
+        if "minimum" in kind and not kind["minimum"] <= value <= kind["maximum"]:
+            raise ToolProblem(f"{name} must be a number from {kind['minimum']} to {kind['maximum']}, and is {value}")
     return {"base64_data" if name == "base64" else name: value for name, value in arguments.items()}
