@@ -340,7 +340,8 @@ static const struct {
 } plans[] = {
 	{ "http://192.0.2.1/v1", NULL, "clear text", -EPERM },
 	{ "ftp://192.0.2.1/v1", NULL, "only http and https", -EINVAL },
-	{ "https://192.0.2.1/v1", "/no/such/key", "--key-file: open /no/such/key", -ENOENT },
+	{ "https://192.0.2.1/v1", "/no/such/key", "--key-file: open /no/such/key",
+	  -ENOENT },
 };
 
 START_TEST(client_says_why_it_does_not_start)
