@@ -3,7 +3,6 @@
  * main.c - stepjail-agent: the commands, and the only place that prints errors and exits
  */
 
-#include "agent/base/escape.h"
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
 #include "agent/record/record.h"
@@ -120,7 +119,6 @@ int main(int argc, char **argv)
 {
 	struct stop stop = { .fd = -1 };
 	struct err e = { 0 };
-	cleanup_text struct text line = { 0 };
 	int r, status;
 
 	json_memory();
@@ -143,11 +141,8 @@ int main(int argc, char **argv)
 	status = stop.signal ? 128 + stop.signal : STATUS_OWN_FAILURE;
 	if (stop.signal)
 		(void)err_say(&e, EINTR, "ended by SIG%s", sigabbrev_np(stop.signal));
-	text_puts(&line, "stepjail-agent: ");
-	escape_line(&line, e.text, strlen(e.text));
-	text_puts(&line, "\n");
 	stop.tick = NULL; /* it was the command's */
-	(void)stop_write(&stop, STDERR_FILENO, text_string(&line), line.length);
+	stop_say(&stop, e.text);
 	print_failure(argv + (argc > 0), &stop, e.text, status);
 	return status;
 }

@@ -120,24 +120,18 @@ static const char turns[] =
 	/* MiniMax */
 	"|[]]~!?[a-z]+[][]|[[][a-z]+~[[]";
 
-static const regex_t *turns_form(void)
-{
-	static regex_t form;
-	static bool ready;
-
-	if (!ready && regcomp(&form, turns, REG_EXTENDED) != 0)
-		abort(); /* the pattern is wrong, or there is no memory: memory.h */
-	ready = true;
-	return &form;
-}
-
 void escape_turns(struct text *out, const struct text *theirs)
 {
+	static regex_t form;
+	static bool made;
 	const char *at = text_string(theirs), *end = at + theirs->length;
 	regmatch_t found;
 	int r;
 
-	while ((r = regexec(turns_form(), at, 1, &found, 0)) == 0) {
+	if (!made && regcomp(&form, turns, REG_EXTENDED) != 0)
+		abort(); /* the pattern is wrong, or there is no memory: memory.h */
+	made = true;
+	while ((r = regexec(&form, at, 1, &found, 0)) == 0) {
 		text_add(out, at, (size_t)found.rm_so);
 		at += found.rm_so;
 		text_printf(out, "\\x%02x", (unsigned char)*at++);

@@ -28,21 +28,26 @@ const char *path_last(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+bool path_of_user(const char *variable, const char *below, struct text *out)
+{
+	const char *place = getenv(variable);
+	const char *home = getenv("HOME");
+
+	if (place && place[0] == '/')
+		text_puts(out, place);
+	else if (home && home[0] == '/')
+		text_printf(out, "%s%s", home, below);
+	return out->length;
+}
+
 char *path_of_state(const char *name, struct err *e)
 {
-	const char *state = getenv("XDG_STATE_HOME");
-	const char *home = getenv("HOME");
 	struct text path = { 0 };
 
-	/* the XDG base directory specification: a relative one is to be ignored */
-	if (state && state[0] == '/')
-		text_puts(&path, state);
-	else if (home && home[0] == '/')
-		text_printf(&path, "%s/.local/state", home);
-	else
+	if (!path_of_user("XDG_STATE_HOME", "/.local/state", &path)) {
 		(void)err_say(e, ENOENT, "HOME is not set");
-	if (!path.length)
 		return NULL;
+	}
 	text_printf(&path, "/stepjail/%s", name);
 	for (char *at = path.bytes + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';

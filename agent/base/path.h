@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "agent/base/text.h"
 
 /** path_absolute() - Add a path, made absolute, without a slash at its end; links are
@@ -13,6 +15,15 @@ void path_absolute(const char *path, struct text *out);
 
 /** path_last() - A path's last part: what a file is called in the jail */
 const char *path_last(const char *path);
+
+/**
+ * path_of_user() - Add a folder of the XDG base directory specification
+ * @variable:	Such as XDG_CONFIG_HOME; a relative path in it is to be ignored
+ * @below:	Where it is in $HOME then, as "/.config"
+ *
+ * Return: false where there is no home
+ */
+bool path_of_user(const char *variable, const char *below, struct text *out);
 
 /**
  * path_of_state() - A file's path below $XDG_STATE_HOME/stepjail, its folders made

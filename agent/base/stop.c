@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "agent/base/escape.h"
 #include "agent/base/stop.h"
 #include "agent/base/units.h"
 
@@ -124,4 +125,14 @@ int stop_print(struct stop *s, const struct text *out, struct err *e)
 	if (r == -EINTR)
 		return err_say(e, EINTR, "stopped by a signal");
 	return r < 0 ? err_set(e, -r, "cannot write to stdout") : 0;
+}
+
+void stop_say(struct stop *s, const char *words)
+{
+	cleanup_text struct text line = { 0 };
+
+	text_puts(&line, "stepjail-agent: ");
+	escape_line(&line, words, strlen(words));
+	text_puts(&line, "\n");
+	(void)stop_write(s, STDERR_FILENO, text_string(&line), line.length);
 }

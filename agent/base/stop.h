@@ -68,3 +68,6 @@ int stop_write(struct stop *s, int fd, const void *bytes, size_t length);
  * Return: 0, or -errno with a line that says so: -EINTR where a signal came, -E2BIG
  */
 int stop_print(struct stop *s, const struct text *out, struct err *e);
+
+/** stop_say() - Write a line of the program's to stderr, its words escaped */
+void stop_say(struct stop *s, const char *words);

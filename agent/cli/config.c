@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "agent/base/file.h"
+#include "agent/base/path.h"
 #include "agent/cli/config.h"
 #include "init/io.h"
 #include "init/owner.h"
@@ -43,25 +44,6 @@ static int add_variables(struct config *c, struct err *e)
 	return r;
 }
 
-/* @from: gets how much of it was said by the user */
-static char *find_path(const char *asked, size_t *from)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	const char *said = asked                        ? asked
-			   : config && config[0] == '/' ? config
-			   : home && home[0] == '/'     ? home
-							: "";
-	struct text path = { 0 };
-
-	*from = strlen(said);
-	if (*from)
-		text_printf(&path, "%s%s", said,
-			    asked            ? ""
-			    : said == config ? "/stepjail/agent.conf"
-					     : "/.config/stepjail/agent.conf");
-	return path.bytes;
-}
-
 static int take_lines(struct config *c, char *rest, struct err *e)
 {
 	size_t number = 0;
@@ -86,7 +68,8 @@ static int take_lines(struct config *c, char *rest, struct err *e)
 
 int config_read(const char *asked, struct config *c, struct err *e)
 {
-	size_t from;
+	struct text path = { 0 };
+	size_t from = 0; /* bytes of it that somebody said */
 
 	if (c->taken)
 		return 0;
@@ -95,7 +78,12 @@ int config_read(const char *asked, struct config *c, struct err *e)
 	asked = asked ? asked : getenv(PREFIX "CONFIG");
 	if (add_variables(c, e) < 0)
 		return -e->errnum;
-	c->path = find_path(asked, &from);
+	if (asked || path_of_user("XDG_CONFIG_HOME", "/.config", &path)) {
+		text_puts(&path, asked ? asked : "");
+		from = path.length;
+		text_puts(&path, asked ? "" : "/stepjail/agent.conf");
+	}
+	c->path = path.bytes;
 	if (!c->path || strcmp(c->path, "none") == 0 ||
 	    (!asked && access(c->path, F_OK) < 0))
 		return 0; /* none, or one in a folder that is another user's */

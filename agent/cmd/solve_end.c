@@ -138,12 +138,6 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 		return said.errnum ? -said.errnum : -EIO;
 	if (end == OUTCOME_ANSWERED || end == OUTCOME_ENDED)
 		return out_status(&s->loop.out, s->task.stop);
-
-	cleanup_text struct text line = { 0 };
-
-	text_puts(&line, "stepjail-agent: ");
-	escape_line(&line, said.text, strlen(said.text));
-	text_puts(&line, "\n");
-	(void)stop_write(s->task.stop, STDERR_FILENO, text_string(&line), line.length);
+	stop_say(s->task.stop, said.text);
 	return loop_outcomes[end].status;
 }

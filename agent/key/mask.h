@@ -34,7 +34,7 @@ int mask_make(struct mask *m, const struct key *k, struct err *e);
 /**
  * mask_cover() - Overwrite every occurrence of the key, or of its first part, with asterisks
  * @m:		NULL finds none
- * @held:	What begins in so many bytes at the end is left for later
+ * @held:	What begins in so many bytes at the end is left for later: mask_held()
  *
  * Behind the first part, whatever may be the rest is overwritten: what is no blank.
  *

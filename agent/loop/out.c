@@ -81,11 +81,10 @@ int out_status(const struct out *o, struct stop *stop)
 
 	if (!o->unwritten)
 		return 0;
-	text_printf(&line, "stepjail-agent: --out: %s", text_string(&o->failed));
+	text_printf(&line, "--out: %s", text_string(&o->failed));
 	if (o->unwritten > 1)
 		text_printf(&line, ", nor could %" PRIu64 " more", o->unwritten - 1);
-	text_puts(&line, "\n");
-	(void)stop_write(stop, STDERR_FILENO, text_string(&line), line.length);
+	stop_say(stop, text_string(&line));
 	return OUT_STATUS;
 }
 

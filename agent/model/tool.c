@@ -67,10 +67,10 @@ static cJSON *parse(const struct call *c)
 /* true where an escape stands for a NUL: cJSON would end the string there */
 static bool holds_nul(const struct call *c)
 {
-	cleanup_text struct text copy = { 0 };
+	cleanup_text struct text plain = { 0 };
 
-	text_add(&copy, text_string(&c->arguments), c->arguments.length);
-	return copy.failed || (copy.length && json_mend(copy.bytes, copy.length));
+	json_plain(text_string(&c->arguments), c->arguments.length, &plain);
+	return plain.failed || memchr(text_string(&plain), '\0', plain.length);
 }
 
 /* one call's code behind the others', or its answer, or a complaint */
