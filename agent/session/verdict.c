@@ -37,6 +37,7 @@ static const struct {
 			   ": it started more processes or threads than it may", "" },
 	[VERDICT_DISK] = { "disk", FATE_FAILED, ": it wrote more than the disk may hold",
 			   "" },
+	[VERDICT_FILE_LOCKS] = { "file-locks", FATE_FAILED, ": too many file locks", "" },
 	[VERDICT_VIOLATION] = { "violation", FATE_FAILED,
 				": it tried a system call that is forbidden here",
 				"; find another way" },

@@ -83,7 +83,7 @@ int probe_overlay(struct err *e)
 
 int probe_proc(struct err *e)
 {
-	return mount_proc(MOUNT_READ_ONLY, false, e);
+	return mount_proc(MOUNT_READ_ONLY, MOUNT_PROC_OWN, e);
 }
 
 int probe_jail(const struct plan *p, struct err *e)

@@ -187,7 +187,7 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 		.init_fd = parts->init_fd,
 		.control = -1,
 		.gate = -1,
-		.handed = { -1, -1, -1 },
+		.handed = { [0 ... GATE_FDS - 1] = -1 },
 		.stdio = j->stdio,
 	};
 	/* which would be a violation of the helper's own start */

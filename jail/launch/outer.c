@@ -60,7 +60,7 @@ static int begin(struct keeper *k, int socket, struct err *e)
 	/* the caller has ended, so nobody can be told why */
 	if (recv(socket, &go, 1, 0) != 1)
 		_exit(1);
-	proc = mount_proc(MOUNT_WRITABLE, true, e);
+	proc = mount_proc(MOUNT_WRITABLE, MOUNT_PROC_ALL, e);
 	if (proc < 0)
 		return proc;
 	procfs_use(proc);

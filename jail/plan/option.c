@@ -249,6 +249,8 @@ const struct option_row option_rows[] = {
 	  NUMBER(LIMIT_PIDS, VALUE_COUNT, 1, 1000000, 64, false) },
 	{ "files", "NUMBER", "open files of each process",
 	  NUMBER(LIMIT_FILES, VALUE_COUNT, 8, 1048576, 256, false) },
+	{ "file-locks", "NUMBER", "file locks of the jail; 0 refuses the calls that lock",
+	  NUMBER(LIMIT_FILE_LOCKS, VALUE_COUNT, 0, 1000000, 1024, false) },
 	{ "file-size", "SIZE", "largest file that can be written",
 	  NUMBER(LIMIT_FILE_BYTES, VALUE_SIZE, 0, T, NO_LIMIT, true) },
 	{ "tmp-size", "SIZE", "space in /tmp and /dev/shm together",

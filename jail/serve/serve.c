@@ -158,7 +158,8 @@ static int plan_confine(struct confine *c, struct ids *ids, int landlock_abi,
 		return r;
 	*c = (struct confine){
 		.id = ids->own ? ids->host_uid : 0,
-		.root = mount_proc(MOUNT_READ_ONLY | MOUNT_ATTR_NOSYMFOLLOW, true, e),
+		.root = mount_proc(MOUNT_READ_ONLY | MOUNT_ATTR_NOSYMFOLLOW,
+				   MOUNT_PROC_ALL, e),
 		.landlock_abi = landlock_abi,
 		.filter = filter_supervisor,
 		.filter_count = COUNT(filter_supervisor),

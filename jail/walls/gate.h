@@ -25,13 +25,14 @@ int gate_make(int *outside, int *inside, struct err *e);
 enum gate_fd {
 	GATE_NETLINK,  /* a route socket, by which the launcher sees the network */
 	GATE_PORT,     /* listens at PROXY_PORT, where the jail has lo; for its proxy */
+	GATE_LOCKS,    /* file locks of the jail's PID namespace, see mount_locks() */
 	GATE_LISTENER, /* for violations */
 	GATE_FDS
 };
 
 #define GATE_NONE                                                                        \
 	{                                                                                \
-		.fd = { -1, -1, -1 }                                                     \
+		.fd = { [0 ... GATE_FDS - 1] = -1 }                                      \
 	}
 
 /**

@@ -166,7 +166,8 @@ static int make_proc(int root, const struct plan *p, struct err *e)
 
 	/* read-only, because /proc/self/mem writes even to pages of code. A template's is
 	 * writable: the template writes the id maps of its clones */
-	int proc = mount_proc(p->template ? MOUNT_WRITABLE : MOUNT_READ_ONLY, false, e);
+	int proc = mount_proc(p->template ? MOUNT_WRITABLE : MOUNT_READ_ONLY,
+			      MOUNT_PROC_OWN, e);
 
 	return proc < 0 ? proc : mount_attach_beneath(proc, root, "/proc", e);
 }

@@ -49,15 +49,16 @@ int mount_overlay(const char *at, const char *lowerdir, struct err *e)
 		       errno == ENODEV ? " (modprobe it)" : "");
 }
 
-int mount_proc(uint64_t attr, bool all, struct err *e)
+int mount_proc(uint64_t attr, enum mount_proc_of of, struct err *e)
 {
 	cleanup_fd int context = fsopen("proc", FSOPEN_CLOEXEC);
 	int fd = -1;
 
 	if (context >= 0 &&
-	    fsconfig(context, FSCONFIG_SET_STRING, "subset", "pid", 0) == 0 &&
-	    fsconfig(context, FSCONFIG_SET_STRING, "hidepid", all ? "off" : "invisible",
-		     0) == 0 &&
+	    (of == MOUNT_PROC_WHOLE ||
+	     fsconfig(context, FSCONFIG_SET_STRING, "subset", "pid", 0) == 0) &&
+	    fsconfig(context, FSCONFIG_SET_STRING, "hidepid",
+		     of == MOUNT_PROC_OWN ? "invisible" : "off", 0) == 0 &&
 	    fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
 		fd = fsmount(context, FSMOUNT_CLOEXEC, (unsigned int)attr);
 	/* a filter would refuse it for no context at all, too */
@@ -65,21 +66,28 @@ int mount_proc(uint64_t attr, bool all, struct err *e)
 	    errno != EPERM)
 		return err_say(
 			e, EPERM,
-			"mount: the kernel gives no new /proc here, because this one is masked, as in a container: unmask it, or use run with --proc none");
+			"mount: the kernel gives no new /proc here, because this one is masked, as in a container: unmask it, or use run with --proc none and --file-locks 0");
 	return fd < 0 ? err_set(e, errno, "mount: make a procfs") : fd;
 }
 
 int mount_limit_backlog(struct err *e)
 {
-	cleanup_fd int context = fsopen("proc", FSOPEN_CLOEXEC), proc = -1;
-	int r;
+	cleanup_fd int proc = mount_proc(0, MOUNT_PROC_WHOLE, e);
+	int r = proc < 0 ? proc
+			 : io_write_file_at(proc, MOUNT_BACKLOG, MOUNT_BACKLOG_MAX);
 
-	if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-		proc = fsmount(context, FSMOUNT_CLOEXEC, 0);
-	r = proc < 0 ? -errno : io_write_file_at(proc, MOUNT_BACKLOG, MOUNT_BACKLOG_MAX);
-	return r < 0 ? err_set(e, -r,
-			       "mount: limit net.core.somaxconn of the jail's network")
-		     : 0;
+	return r < 0 && proc >= 0
+		       ? err_set(e, -r,
+				 "mount: limit net.core.somaxconn of the jail's network")
+		       : r;
+}
+
+int mount_locks(struct err *e)
+{
+	cleanup_fd int proc = mount_proc(MOUNT_READ_ONLY, MOUNT_PROC_WHOLE, e);
+	int fd = proc < 0 ? proc : openat(proc, "locks", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 && proc >= 0 ? err_set(e, errno, "mount: open /proc/locks") : fd;
 }
 
 int mount_attach(int tree, int at, const char *path, struct err *e)

@@ -35,12 +35,18 @@ int mount_tmpfs(const char *at, const struct tmpfs *fs, uint64_t attr, struct er
  * folder, of a few letters each */
 int mount_overlay(const char *at, const char *lowerdir, struct err *e);
 
+/* OWN and ALL have process folders alone (subset=pid); of OWN a reader sees those that
+ * are its own to look into (hidepid) */
+enum mount_proc_of { MOUNT_PROC_OWN, MOUNT_PROC_ALL, MOUNT_PROC_WHOLE };
+
+/** mount_proc() - A detached procfs */
+int mount_proc(uint64_t attr, enum mount_proc_of of, struct err *e);
+
 /**
- * mount_proc() - A detached procfs of process folders only (subset=pid)
- * @all:	Of all processes; else a reader sees those that are its own to look into
- *		(hidepid)
+ * mount_locks() - Open the list of file locks, of the caller's PID namespace alone: see
+ * proc_locks(5). No procfs stays mounted anywhere
  */
-int mount_proc(uint64_t attr, bool all, struct err *e);
+int mount_locks(struct err *e);
 
 #define MOUNT_BACKLOG "sys/net/core/somaxconn" /* in a procfs */
 #define MOUNT_BACKLOG_MAX "4"

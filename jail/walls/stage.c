@@ -88,9 +88,12 @@ static int do_mounts(struct child *c, struct err *e)
 
 	(void)umask(0); /* modes are said where things are made */
 	/* where /proc is masked there is no way to it */
-	return r < 0 && c->plan->proc != PROC_NONE
-		       ? r
-		       : mount_jail(c->sources, c->plan, c->cgroup, e);
+	if (r < 0 && c->plan->proc != PROC_NONE)
+		return r;
+	r = 0;
+	if (c->plan->limit[LIMIT_FILE_LOCKS] && !c->plan->template)
+		r = c->handed[GATE_LOCKS] = mount_locks(e);
+	return r < 0 ? r : mount_jail(c->sources, c->plan, c->cgroup, e);
 }
 
 static int do_net(struct child *c, struct err *e)
@@ -134,9 +137,10 @@ static int do_split(struct child *c, struct err *e)
 /* its own stdio and sockets: what stages have left open is closed by one call or few */
 static int keep_fds(const struct child *c, struct err *e)
 {
-	const int kept[] = { c->control,           c->gate,      c->handed[GATE_NETLINK],
-			     c->handed[GATE_PORT], c->helper[0], c->helper[1] };
-	int r = close_others(kept, COUNT(kept), -1);
+	int kept[4 + GATE_FDS] = { c->control, c->gate, c->helper[0], c->helper[1] }, r;
+
+	memcpy(kept + 4, c->handed, sizeof(c->handed));
+	r = close_others(kept, COUNT(kept), -1);
 
 	return r < 0 ? err_set(e, -r, "close_range") : 0;
 }

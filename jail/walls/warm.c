@@ -122,7 +122,7 @@ static int make_jail(const struct warm_request *q, const int *fds, const int *tr
 		.control = fds[WARM_CONTROL],
 		.init_fd = fds[WARM_INIT],
 		.gate = fds[WARM_GATE],
-		.handed = { -1, -1, -1 },
+		.handed = { [0 ... GATE_FDS - 1] = -1 },
 		.stdio = fds + WARM_STDIN,
 	};
 

@@ -55,6 +55,7 @@ static const struct {
 	{ "files", LIMIT_FILES, 1, false },
 	{ "cpu-time", LIMIT_CPU_MS, 1, true },
 	{ "file-size", LIMIT_FILE_BYTES, 0, true },
+	{ "file-locks", LIMIT_FILE_LOCKS, 0, false },
 };
 _Static_assert(COUNT(((const enum limit[]){ WARM_PLAN_LIMITS })) == COUNT(limits),
 	       "each limit that is told is checked");

@@ -16,14 +16,14 @@
 
 /* to be raised whenever a field changes its meaning; its size alone tells of most
  * changes */
-#define WARM_PLAN_VERSION 3
+#define WARM_PLAN_VERSION 4
 
 #define WARM_HOSTNAME_BYTES 72 /* 64 are Linux's most; musl's HOST_NAME_MAX is another */
 
 /* the limits that stages set */
 #define WARM_PLAN_LIMITS                                                                 \
 	LIMIT_TMP_BYTES, LIMIT_WORK_BYTES, LIMIT_INODES, LIMIT_MEMORY_BYTES, LIMIT_PIDS, \
-		LIMIT_FILES, LIMIT_CPU_MS, LIMIT_FILE_BYTES
+		LIMIT_FILES, LIMIT_CPU_MS, LIMIT_FILE_BYTES, LIMIT_FILE_LOCKS
 
 struct warm_plan {
 	uint32_t version, bytes; /* WARM_PLAN_VERSION, sizeof(struct warm_plan) */

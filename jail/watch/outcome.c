@@ -16,6 +16,7 @@ const char *const verdict_names[VERDICT_COUNT] = {
 	[VERDICT_MEMORY] = "memory",
 	[VERDICT_PIDS] = "pids",
 	[VERDICT_DISK] = "disk",
+	[VERDICT_FILE_LOCKS] = "file-locks",
 	[VERDICT_VIOLATION] = "violation",
 	[VERDICT_CANCELLED] = "cancelled",
 	[VERDICT_LAUNCHER_ERROR] = "launcher-error",
@@ -133,6 +134,7 @@ static uint64_t find_met(const struct outcome *o, const struct plan *p,
 		[VERDICT_CPU_TIMEOUT] = BIT(LIMIT_CPU_MS),
 		[VERDICT_MEMORY] = BIT(LIMIT_MEMORY_BYTES),
 		[VERDICT_PIDS] = BIT(LIMIT_PIDS),
+		[VERDICT_FILE_LOCKS] = BIT(LIMIT_FILE_LOCKS),
 	};
 	uint64_t met = ends[j->verdict];
 

@@ -9,6 +9,7 @@
  *	stdout and stderr once more, if they are pipes	to pass on what is printed
  *	/work and /tmp of the jail, as paths		to ask whether they are full
  *	files of the cgroup leaf			usage, and cgroup.kill
+ *	the list of the jail's file locks		for --file-locks
  *	init's pidfd, the keeper's socket		for the end
  *	the copier's socket				with --out
  */
@@ -72,7 +73,7 @@ static int run_confine(struct run *run, struct err *e)
 	static struct confinement told;
 	const struct jail *j = &run->up.jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
-	int keep[16 + EGRESS_FDS + CGROUP_HELD] = {
+	int keep[17 + EGRESS_FDS + CGROUP_HELD] = {
 		run->report,
 		run->hold[0],
 		run->hold[1],
@@ -88,6 +89,7 @@ static int run_confine(struct run *run, struct err *e)
 		out[0].to,
 		out[1].to,
 		run->up.gate.fd[GATE_LISTENER],
+		run->up.gate.fd[GATE_LOCKS],
 		run->copier,
 	};
 	struct confine c = {
@@ -102,8 +104,8 @@ static int run_confine(struct run *run, struct err *e)
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 
-	memcpy(keep + 16, run->egress.fd, sizeof(run->egress.fd));
-	memcpy(keep + 16 + EGRESS_FDS, j->cgroup.held, sizeof(j->cgroup.held));
+	memcpy(keep + 17, run->egress.fd, sizeof(run->egress.fd));
+	memcpy(keep + 17 + EGRESS_FDS, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
 	/* of these nothing is used any more */

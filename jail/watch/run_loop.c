@@ -17,6 +17,7 @@
 
 #include "init/io.h"
 #include "jail/base/clock.h"
+#include "jail/base/file_locks.h"
 #include "jail/watch/proc_usage.h"
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/watch/run_loop.h"
@@ -141,11 +142,13 @@ static void sample_cgroup(struct run *run)
 	run->sample_in_ms = (limit_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
 	if (run->sample_in_ms < CPU_POLL_MIN_MS)
 		run->sample_in_ms = CPU_POLL_MIN_MS;
+	if (run->up.gate.fd[GATE_LOCKS] >= 0 && run->sample_in_ms > PROC_USAGE_PERIOD_MS)
+		run->sample_in_ms = PROC_USAGE_PERIOD_MS;
 }
 
 static bool is_sampled(const struct run *run)
 {
-	return !run->up.jail.limited ||
+	return !run->up.jail.limited || run->up.gate.fd[GATE_LOCKS] >= 0 ||
 	       run->up.jail.plan->limit[LIMIT_CPU_MS] != NO_LIMIT;
 }
 
@@ -174,7 +177,9 @@ static int next_timeout(const struct run *run)
 
 static void check_deadlines(struct run *run)
 {
-	uint64_t now = clock_now_ms(), wall = run->up.jail.plan->limit[LIMIT_WALL_MS];
+	const uint64_t *limit = run->up.jail.plan->limit;
+	uint64_t now = clock_now_ms(), wall = limit[LIMIT_WALL_MS];
+	int r;
 
 	if (wall != NO_LIMIT && now - run->start_ms >= wall) {
 		kill_for(run, VERDICT_WALL_TIMEOUT);
@@ -183,7 +188,12 @@ static void check_deadlines(struct run *run)
 	if (!is_sampled(run) || now - run->sampled_ms < run->sample_in_ms)
 		return;
 	run->sampled_ms = now;
-	if (!run->up.jail.limited)
+	r = file_locks_exceed(run->up.gate.fd[GATE_LOCKS], limit[LIMIT_FILE_LOCKS]);
+	if (r < 0)
+		refuse(run, -r, "watch: read the list of file locks");
+	else if (r > 0)
+		kill_for(run, VERDICT_FILE_LOCKS);
+	else if (!run->up.jail.limited)
 		sample_without_cgroup(run);
 	else
 		sample_cgroup(run);

@@ -52,6 +52,9 @@ static int look(struct startup *up, struct err *e)
 	io_close_fd(&up->gate.fd[GATE_NETLINK]);
 	if (j->plan->host_count == 0)
 		io_close_fd(&up->gate.fd[GATE_PORT]);
+	if (r == 0 && up->gate.fd[GATE_LOCKS] < 0 && !j->plan->template &&
+	    j->plan->limit[LIMIT_FILE_LOCKS])
+		r = err_say(e, EBADMSG, "gate: the list of file locks is missing");
 	if (r == 0 && up->gate.fd[GATE_LISTENER] < 0 && !j->plan->template &&
 	    !(j->plan->allow_missing & PART_AUDIT))
 		r = err_say(e, EBADMSG, "gate: the listener for violations is missing");

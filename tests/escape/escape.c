@@ -72,6 +72,7 @@ static void note_limit(const char *name, const char *text)
 		{ "pids", &limits.pids, false },
 		{ "files", &limits.files, false },
 		{ "inodes", &limits.inodes, false },
+		{ "file-locks", &limits.file_locks, false },
 		{ "output-limit", &limits.output, false },
 	};
 

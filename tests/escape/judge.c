@@ -30,7 +30,8 @@ static void verdict_of(const struct run *r, char *verdict, size_t size)
 static bool is_limit(const char *verdict, int status)
 {
 	static const char *const limits[] = { "memory",      "pids",         "disk",
-					      "cpu-timeout", "wall-timeout", "output" };
+					      "cpu-timeout", "wall-timeout", "output",
+					      "file-locks" };
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		if (strcmp(verdict, limits[i]) == 0)

@@ -266,6 +266,27 @@ static void log_of_kernel(char **argv)
 	door_reach("unread", syscall(SYS_syslog, 9, NULL, 0));
 }
 
+/* All eventfds of the host are one inode: who closes one walks through these locks. That
+ * they do not touch keeps them apart. argv: how many are too many */
+static void file_locks(char **argv)
+{
+	long count = probe_number(argv, 0, "a number"), made = 0;
+	int fd = (int)syscall(SYS_eventfd2, 0, 0);
+
+	for (; made < count; made++) {
+		const struct flock one = { .l_type = F_RDLCK,
+					   .l_start = 2 * made,
+					   .l_len = 1 };
+
+		if (fcntl(fd, F_SETLK, &one) < 0)
+			break;
+	}
+	/* a look every 50 ms has time to see them */
+	if (made == count)
+		(void)usleep(1000000);
+	door("file locks", made == count ? 0 : -1);
+}
+
 #define ROW(name, what, scene, data)                                                     \
 	{                                                                                \
 		name, what, W(SECCOMP), scene, reach, CONTROL, data                      \
@@ -304,6 +325,9 @@ static const struct probe probes[] = {
 	  0, NULL },
 	{ "personality", "weaken the execution domain", W(SECCOMP), NULL, domain, 0,
 	  NULL },
+	{ "file-locks",
+	  "hold file locks without end, on an inode that the whole host shares", W(WATCH),
+	  &scene_file_locks, file_locks, LIMITED, NULL },
 	{ "dmesg", "read the kernel's log by syslog", W(SECCOMP), &scene_as_root,
 	  log_of_kernel, 0, NULL },
 };

@@ -23,7 +23,8 @@
 
 /* the plan's numbers that probes go beyond, out of `stepjail explain`; -1: unlimited */
 struct limits {
-	long long memory, tmp, work, file, wall_ms, cpu_ms, pids, files, inodes, output;
+	long long memory, tmp, work, file, wall_ms, cpu_ms, pids, files, inodes, output,
+		file_locks;
 	bool loopback, no_proc, locked, captured;
 };
 
@@ -163,6 +164,7 @@ SCENE(nothing);
 SCENE(pids);
 SCENE(strays);
 SCENE(inodes);
+SCENE(file_locks);
 SCENE(room);
 SCENE(output_file);
 SCENE(output);

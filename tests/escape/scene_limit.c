@@ -78,6 +78,14 @@ static void inodes(struct run *r)
 }
 const struct scene scene_inodes = { .set_up = inodes };
 
+static void file_locks(struct run *r)
+{
+	if (r->limits->file_locks > 4000)
+		r->missing = "a limit of file locks that can be reached within bounds";
+	run_word(r, "%lld", r->limits->file_locks + 16);
+}
+const struct scene scene_file_locks = { .set_up = file_locks };
+
 static void room(struct run *r)
 {
 	const struct limits *l = r->limits;

@@ -73,6 +73,7 @@ class Steps(AgentCase):
     def test_session_ends(self):
         rows = [("memory", "more memory than it may"), ("violation", "forbidden here (ptrace)"),
                 ("pids", "processes or threads"), ("disk", "disk"), ("cpu-timeout", "CPU time"),
+                ("file-locks", "too many file locks"),
                 ("signaled", "signal"), ("launcher-error", "sandbox itself failed, through no "
                                          "fault of the code ('asked for')")]
         got, ends = self.words(*[f"# FAKE_END={name}" for name, _ in rows])

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from hosts_scene import WITHIN, Surrounded, mounts  # noqa: E402
 from test_run import BUILD, PLAIN_ENV, TIMEOUT, each_user  # noqa: E402
 
-NO_PROC = ("--proc", "none")
+NO_PROC = ("--proc", "none", "--file-locks", "0")
 PREFIX = os.environ.get("PREFIX", "/usr/local")
 # a PID namespace of its own, and its /proc, so that it may be mounted anew
 OWN_PROC = ("--pid", "--fork", "--mount-proc")

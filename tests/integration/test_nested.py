@@ -63,13 +63,13 @@ class Containers(Surrounded):
         for runtime, uid in self.each():
             self.mends(self.words(self.container(uid), runtime), NO_FILTER,
                        self.words(self.container(uid).unconfined(), runtime),
-                       ("--proc", "none"))
+                       ("--proc", "none", "--file-locks", "0"))
 
     def test_masked(self):
         """Without the filter, the masked /proc is what is left to refuse."""
         for runtime, uid in self.each():
             words = self.words(self.container(uid).unconfined(), runtime)
-            self.mends(words, MASKED, words, ("--proc", "none"))
+            self.mends(words, MASKED, words, ("--proc", "none", "--file-locks", "0"))
 
     def test_unmasked(self):
         for runtime, uid in self.each():
@@ -98,7 +98,7 @@ class Others(Surrounded):
     def works_masked(self, words):
         """Where bubblewrap is started by root, it covers parts of /proc."""
         if self.is_root():
-            self.mends(words, MASKED, words, ("--proc", "none"))
+            self.mends(words, MASKED, words, ("--proc", "none", "--file-locks", "0"))
         else:
             self.works(words)
 
@@ -117,7 +117,7 @@ class Others(Surrounded):
         plain = self.bubblewrap("--unshare-pid", root=("--ro-bind", "/", "/"))
         if self.is_root():
             self.mends(plain, "/run must be writable", [*plain, "--tmpfs", "/run"],
-                       ("--proc", "none"))
+                       ("--proc", "none", "--file-locks", "0"))
         else:
             self.works(plain)
 
@@ -125,13 +125,13 @@ class Others(Surrounded):
         """It can forbid user namespaces inside: by the sysctl of its own."""
         words = self.bubblewrap("--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000")
         self.mends([*words, "--disable-userns"], "the limit of namespaces", words,
-                   ("--proc", "none"))
+                   ("--proc", "none", "--file-locks", "0"))
 
     def test_bubblewrap_without_proc(self):
         words = ["bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--dev", "/dev"]
         for outer, reason in ((words, "another PID namespace"),
                               ([*words, "--tmpfs", "/proc"], "there is no /proc")):
-            self.mends(outer, reason, [*words, "--proc", "/proc"], ("--proc", "none"))
+            self.mends(outer, reason, [*words, "--proc", "/proc"], ("--proc", "none", "--file-locks", "0"))
 
 
 globals().update(each_user(Containers, Others))

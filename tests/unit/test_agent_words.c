@@ -20,8 +20,9 @@
 
 /* the list of DESIGN.md section 4 */
 static const char *const names[] = {
-	"completed", "exception", "exited", "signaled",  "wall-timeout", "cpu-timeout",
-	"memory",    "pids",      "disk",   "violation", "cancelled",    "launcher-error",
+	"completed",   "exception", "exited",         "signaled", "wall-timeout",
+	"cpu-timeout", "memory",    "pids",           "disk",     "file-locks",
+	"violation",   "cancelled", "launcher-error",
 };
 
 START_TEST(every_verdict_has_a_name_and_words)

@@ -29,6 +29,7 @@
 #define BOTH (DENIED_WITHOUT_NO_CGROUP | DENIED_WITHOUT_NO_TRUNCATE)
 #define LEASED DENIED_WITHOUT_OWN_NETWORK
 #define EXEC 0x10 /* MFD_EXEC */
+#define SOME_LOCKS .limit[LIMIT_FILE_LOCKS] = 1
 
 static struct sock_filter code[DENIED_WITHOUT_CODE_MAX + ALLOW_CODE_MAX + BPF_MAXINSNS];
 static size_t whole;
@@ -41,7 +42,8 @@ START_TEST(every_row_says_what_and_why)
 
 		ck_assert_uint_ne(row->lack & (BOTH | DENIED_WITHOUT_ONE_CPU |
 					       DENIED_WITHOUT_LOCKED |
-					       DENIED_WITHOUT_OWN_NETWORK),
+					       DENIED_WITHOUT_OWN_NETWORK |
+					       DENIED_WITHOUT_FILE_LOCKS),
 				  0);
 		ck_assert_uint_ge(strlen(row->why), 20);
 		ck_assert_ptr_null(strpbrk(row->why, "\n\"\\"));
@@ -73,17 +75,24 @@ START_TEST(what_lacks_is_what_is_not_there)
 	ck_assert_uint_eq(denied_without_lacks(false, 0, NULL), DENIED_WITHOUT_NO_CGROUP);
 	ck_assert_uint_eq(denied_without_lacks(false, 2, NULL), BOTH);
 	ck_assert_uint_eq(denied_without_lacks(false, 7, NULL), DENIED_WITHOUT_NO_CGROUP);
+	ck_assert_uint_eq(denied_without_lacks(
+				  true, 0, &(struct plan){ SOME_LOCKS, .aslr = ASLR_NO }),
+			  0);
 	ck_assert_uint_eq(
-		denied_without_lacks(true, 0, &(struct plan){ .aslr = ASLR_NO }), 0);
+		denied_without_lacks(true, 0, &(struct plan){ .aslr = ASLR_NO }),
+		DENIED_WITHOUT_FILE_LOCKS);
 	ck_assert_uint_eq(
-		denied_without_lacks(false, 0,
-				     &(struct plan){ .deterministic = ANSWER_YES }),
+		denied_without_lacks(
+			false, 0,
+			&(struct plan){ SOME_LOCKS, .deterministic = ANSWER_YES }),
 		DENIED_WITHOUT_NO_CGROUP | DENIED_WITHOUT_ONE_CPU);
 	ck_assert_uint_eq(
-		denied_without_lacks(true, 0, &(struct plan){ .lock_code = LOCK_YES }),
+		denied_without_lacks(true, 0,
+				     &(struct plan){ SOME_LOCKS, .lock_code = LOCK_YES }),
 		0);
 	ck_assert_uint_eq(
-		denied_without_lacks(false, 0, &(struct plan){ .lock_code = LOCK_YES }),
+		denied_without_lacks(false, 0,
+				     &(struct plan){ SOME_LOCKS, .lock_code = LOCK_YES }),
 		DENIED_WITHOUT_NO_CGROUP | DENIED_WITHOUT_LOCKED);
 }
 END_TEST
@@ -144,6 +153,14 @@ static const struct {
 	{ SYS_socket, { AF_UNIX, SOCK_DGRAM, AF_INET }, 0 },
 	{ SYS_socket, { AF_NETLINK, SOCK_RAW, 0 }, 0 },
 	{ SYS_socketpair, { 1, 1, 0 }, 0 },
+	{ SYS_flock, { 3, 2 }, DENIED_WITHOUT_FILE_LOCKS },
+	{ SYS_fcntl, { 3, F_GETLK }, DENIED_WITHOUT_FILE_LOCKS },
+	{ SYS_fcntl, { 3, F_SETLK }, DENIED_WITHOUT_FILE_LOCKS },
+	{ SYS_fcntl, { 3, 1ULL << 32 | F_SETLKW }, DENIED_WITHOUT_FILE_LOCKS },
+	{ SYS_fcntl, { 3, F_SETLEASE }, DENIED_WITHOUT_FILE_LOCKS },
+	{ SYS_fcntl, { 3, 1040 /* F_SETDELEG */ }, DENIED_WITHOUT_FILE_LOCKS },
+	{ SYS_fcntl, { 3, F_SETFL }, 0 },
+	{ SYS_fcntl, { F_SETLK, F_DUPFD_CLOEXEC, F_SETLK }, 0 },
 	{ SYS_truncate, { 0 }, DENIED_WITHOUT_NO_TRUNCATE },
 	{ SYS_ftruncate, { 0 }, 0 },
 	{ SYS_openat, { 0, 0, O_RDONLY | O_TRUNC }, DENIED_WITHOUT_NO_TRUNCATE },
@@ -343,7 +360,7 @@ Suite *jail_denied_without_suite(void)
 	tcase_add_test(c, every_row_says_what_and_why);
 	tcase_add_test(c, what_lacks_is_what_is_not_there);
 	tcase_add_test(c, where_nothing_lacks_there_is_no_code);
-	tcase_add_loop_test(c, just_these_calls_are_refused, 0, 15 * INIT);
+	tcase_add_loop_test(c, just_these_calls_are_refused, 0, 63 * INIT);
 	tcase_add_loop_test(c, all_else_goes_on_to_the_filter, 0, INIT);
 	tcase_add_test(c, a_plan_that_allows_them_lifts_none);
 	tcase_add_test(c, the_report_names_each_once);

@@ -92,7 +92,7 @@ START_TEST(fds_come_along_close_on_exec)
 	int ends[2], file = open("/dev/zero", O_RDONLY);
 
 	make(ends);
-	send_ready(ends[1], file, (const size_t[]){ 1, 1, 1 });
+	send_ready(ends[1], file, (const size_t[]){ 1, 1, 1, 1 });
 
 	int before = unit_fds();
 
@@ -159,8 +159,8 @@ END_TEST
 START_TEST(more_fds_are_nonsense)
 {
 	static const size_t counts[][GATE_FDS] = {
-		{ 2, 1, 1 }, { 8, 0, 0 }, { 1, 2, 1 },
-		{ 0, 8, 0 }, { 1, 1, 2 }, { 0, 0, 8 },
+		{ 2, 1, 1, 1 }, { 8, 0, 0, 0 }, { 1, 2, 1, 1 }, { 0, 8, 0, 0 },
+		{ 1, 1, 2, 1 }, { 0, 0, 8, 0 }, { 1, 1, 1, 2 }, { 0, 0, 0, 8 },
 	};
 
 	for (size_t i = 0; i < COUNT(counts); i++) {
@@ -277,6 +277,7 @@ static _Noreturn void stand(int ends[2], int file)
 	(void)close(ends[0]);
 	_exit(gate_hand_over(ends[1], GATE_NETLINK, &socket, &e) == 0 &&
 			      gate_hand_over(ends[1], GATE_PORT, &none, &e) == 0 &&
+			      gate_hand_over(ends[1], GATE_LOCKS, &none, &e) == 0 &&
 			      gate_hand_over(ends[1], GATE_LISTENER, &file, &e) == 0 &&
 			      gate_wait(ends[1], 3, &e) == 0
 		      ? 7

@@ -177,8 +177,9 @@ static int try_all(void)
 	if (victim == 0)
 		for (;;)
 			(void)pause();
-	proc = mount_proc(MOUNT_WRITABLE, true, &e);
-	by.root = mount_proc(MOUNT_READ_ONLY | MOUNT_ATTR_NOSYMFOLLOW, true, &e);
+	proc = mount_proc(MOUNT_WRITABLE, MOUNT_PROC_ALL, &e);
+	by.root =
+		mount_proc(MOUNT_READ_ONLY | MOUNT_ATTR_NOSYMFOLLOW, MOUNT_PROC_ALL, &e);
 	procfs_use(by.root);
 	if (victim != VICTIM || proc < 0 || by.root < 0)
 		return 250;

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "jail/base/file_locks.h"
 #include "jail/base/procfs.h"
 #include "tests/unit/suites.h"
 
@@ -144,6 +146,40 @@ START_TEST(words_of_a_list_are_whole)
 }
 END_TEST
 
+/* those of no process are in every list; who waits is one, too */
+START_TEST(locks_of_processes_are_counted)
+{
+	static const char lines[] = "1: POSIX  ADVISORY  WRITE 12 00:0e:1051 0 0\n"
+				    "1: -> POSIX  ADVISORY  WRITE 13 00:0e:1051 0 0\n"
+				    "2: OFDLCK ADVISORY  READ  -1 00:0e:1051 10 10\n"
+				    "3: POSIX  ADVISORY  READ  -77 00:2a:5 0 EOF\n"
+				    "4: FLOCK  ADVISORY  WRITE 2 fe:01:9 0 EOF\n"
+				    "5: LEASE  ACTIVE    WRITE 2 00:31:4 0 EOF\n";
+	const char *folder = unit_folder();
+	/* -1 first, where a count is lowest, and then more than one buffer of lines */
+	int few = open(unit_file(folder, "few", lines, sizeof(lines) - 1), O_RDONLY);
+	int other =
+		open(unit_file(folder, "other", strstr(lines, "2: OFD"), 46), O_RDONLY);
+	int gone = open("/dev/null", O_RDONLY | O_PATH);
+	char *many = malloc(1000 * sizeof(lines));
+	int all;
+
+	for (size_t i = 0; i < 1000; i++)
+		memcpy(many + i * (sizeof(lines) - 1), lines, sizeof(lines) - 1);
+	all = open(unit_file(folder, "many", many, 1000 * (sizeof(lines) - 1)), O_RDONLY);
+	for (int again = 0; again < 2; again++) {
+		ck_assert_int_eq(file_locks_exceed(few, 4), 0);
+		ck_assert_int_eq(file_locks_exceed(few, 3), 1);
+		ck_assert_int_eq(file_locks_exceed(other, 0), 0);
+		ck_assert_int_eq(file_locks_exceed(all, 4000), 0);
+		ck_assert_int_eq(file_locks_exceed(all, 3999), 1);
+	}
+	ck_assert_int_eq(file_locks_exceed(few, UINT64_MAX), 0);
+	ck_assert_int_lt(file_locks_exceed(gone, 1), 0);
+	free(many);
+}
+END_TEST
+
 Suite *jail_procfs_suite(void)
 {
 	Suite *s = suite_create("jail procfs");
@@ -156,6 +192,7 @@ Suite *jail_procfs_suite(void)
 	tcase_add_test(c, no_symlink_is_followed);
 	tcase_add_test(c, what_covers_it_is_refused);
 	tcase_add_test(c, the_proc_of_another_namespace_is_refused);
+	tcase_add_test(c, locks_of_processes_are_counted);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -35,12 +35,12 @@ WORDS = {
     "exited": "the code ended its process", "signaled": "the step's process was ended by a signal",
     "wall-timeout": "it took longer than it may", "cpu-timeout": "it used up its CPU time",
     "memory": "it used more memory than it may", "pids": "it started more processes or threads than it may",
-    "disk": "it wrote more than the disk may hold", "violation": "it tried a system call that is forbidden here",
+    "disk": "it wrote more than the disk may hold", "file-locks": "it held more file locks than it may", "violation": "it tried a system call that is forbidden here",
     "cancelled": "the step was ended from outside", "launcher-error": "the sandbox itself failed"}
 STATES = {"kept": "all variables are kept", "rolled-back": "all variables are as they were before this step",
           "lost": "the session is gone"}
 LIMITS = {"wall-timeout": "--wall-time", "cpu-timeout": "--cpu-time", "memory": "--memory", "pids": "--pids",
-          "disk": "--work-size or --tmp-size"}
+          "disk": "--work-size or --tmp-size", "file-locks": "--file-locks"}
 numbers = itertools.count(1)
 started = time.time()
 

@@ -47,7 +47,8 @@ class Call:
 def outcome(result):
     """What a model should know of a step's end that is not a good one, in a line or nothing."""
     lines = []
-    if result.verdict in ("signaled", "wall-timeout", "cpu-timeout", "memory", "pids", "disk", "violation"):
+    if result.verdict in ("signaled", "wall-timeout", "cpu-timeout", "memory", "pids", "disk", "file-locks",
+                          "violation"):
         words = {"signaled": f"its process was ended by signal {result.signal}",
                  "wall-timeout": "it took longer than its time limit", "cpu-timeout": "it used up its CPU time",
                  "memory": "it used more memory than the jail may have"}

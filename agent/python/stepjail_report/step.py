@@ -9,8 +9,8 @@ TASK = "Task: "  # the agent's prompt begins with it
 GOOD, WARN, BAD, NOTE = ("good", "✓"), ("warn", "!"), ("bad", "✕"), ("note", "–")
 LOOKS = {"completed": GOOD, "answered": GOOD, "ended": NOTE, "kept": NOTE, "not-kept": NOTE, "exception": WARN,
          "exited": WARN, "cancelled": NOTE, "stopped": NOTE, "rolled-back": WARN, "lost": BAD, "signaled": BAD,
-         "wall-timeout": BAD, "cpu-timeout": BAD, "memory": BAD, "pids": BAD, "disk": BAD, "violation": BAD,
-         "launcher-error": BAD, "failed": BAD, "model-failed": BAD, "refused": BAD, "budget-ended": WARN,
+         "wall-timeout": BAD, "cpu-timeout": BAD, "memory": BAD, "pids": BAD, "disk": BAD, "file-locks": BAD,
+         "violation": BAD, "launcher-error": BAD, "failed": BAD, "model-failed": BAD, "refused": BAD, "budget-ended": WARN,
          "steps-ended": WARN, "passed": GOOD, "not passed": BAD}
 STATES = {"kept": "variables kept", "rolled-back": "rolled back", "lost": "session lost", "not-kept": "a jail of its own"}
 STREAMS = (("stdout", "Output", "out"), ("stderr", "Standard error", "err"), ("traceback", "Traceback", "err"),

@@ -52,6 +52,7 @@ static void forget(struct session *s)
 	cgroup_close(&s->cgroup);
 	egress_end(&s->egress);
 	io_close_fd(&s->facts);
+	io_close_fd(&s->locks);
 	io_close_fd(&s->put.file.fd);
 	io_close_fd(&s->once.source);
 	event_loop_later(loop, &s->end, free_session, s);
@@ -101,6 +102,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	event_loop_unset(loop, &s->startup);
 	event_loop_unset(loop, &s->flood);
 	event_loop_unset(loop, &s->exits);
+	event_loop_unset(loop, &s->locked);
 	sweep_stop(s);
 	measure_end(s);
 	end_steps(s);
@@ -202,6 +204,7 @@ static int adopt(struct session *s, const struct spawn_answer *a, int *fds, stru
 		s->limited |= s->cgroup.held[i] >= 0;
 	}
 	s->facts = io_steal_fd(&fds[SPAWN_FACTS]);
+	s->locks = io_steal_fd(&fds[SPAWN_LOCKS]);
 	s->tmpfs.work = io_steal_fd(&fds[SPAWN_WORK]);
 	s->tmpfs.tmp = io_steal_fd(&fds[SPAWN_TMP]);
 	for (int i = 0; i < EGRESS_FDS; i++)
@@ -249,7 +252,7 @@ int session_open(struct serve *serve, uint32_t number, struct once *once, struct
 	s->tmpfs = TMPFS_USAGE_NONE;
 	s->cgroup = CGROUP_NONE;
 	s->egress = EGRESS_NONE;
-	s->facts = s->refused.fd = -1;
+	s->facts = s->locks = s->refused.fd = -1;
 	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
 	s->startup = (struct bell){ .ring = serve_late, .owner = s };
 	s->exits = (struct bell){ .ring = ring_exits, .owner = s };

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "jail/base/file_locks.h"
 #include "jail/serve/session/session.h"
 #include "jail/watch/startup.h"
 
@@ -134,14 +135,35 @@ uint64_t limit_process_cpu_us(pid_t pid)
 	return pid <= 0 ? 0 : clock_us((clockid_t)((~(unsigned int)pid << 3) | 2));
 }
 
-/* The jail has more than --memory. Nobody can tell which step it is: kill each that ran
+/* The jail has more than it may. Nobody can tell which step it is: kill each that ran
  * when the count was asked for. */
-static void kill_for_memory(struct session *s, uint64_t asked_ms)
+static void kill_running(struct session *s, uint64_t asked_ms, enum verdict cause)
 {
 	for (struct step *step = s->steps; step; step = step->next)
+		/* one that has said DONE is about to be a state, with its locks */
 		if (step->state->host && step->kind == KIND_RUN &&
-		    step->start_ms <= asked_ms)
-			limit_kill(step, VERDICT_MEMORY);
+		    step->start_ms <= asked_ms &&
+		    (cause == VERDICT_MEMORY || !step->have_done))
+			limit_kill(step, cause);
+}
+
+/* While steps run, and once more behind the last of them: states keep what steps lock */
+static void ring_locked(struct bell *b)
+{
+	struct session *s = b->owner;
+	uint64_t now_ms = clock_now_ms(), limit = s->serve->plan->limit[LIMIT_FILE_LOCKS];
+	int r = file_locks_exceed(s->locks, limit);
+
+	if (r < 0)
+		session_end(s, "its file locks cannot be counted: %s", strerror(-r));
+	else if (r > 0 && !s->steps)
+		session_end(s,
+			    "its states hold more file locks than --file-locks %" PRIu64,
+			    limit);
+	if (r > 0)
+		kill_running(s, now_ms, VERDICT_FILE_LOCKS);
+	if (s->steps)
+		event_loop_set(&s->serve->loop, b, now_ms + PROC_USAGE_PERIOD_MS);
 }
 
 static void take_memory(struct session *s, void *owner, const struct spawn_answer *a)
@@ -158,7 +180,7 @@ static void take_memory(struct session *s, void *owner, const struct spawn_answe
 	}
 	proc_usage_counted(&s->usage, a->bytes, a->cost_us);
 	if (a->bytes > s->serve->plan->limit[LIMIT_MEMORY_BYTES])
-		kill_for_memory(s, s->memory_asked_ms);
+		kill_running(s, s->memory_asked_ms, VERDICT_MEMORY);
 }
 
 /* Read the CPU time of all processes of the jail. Return: 0, or -errno. */
@@ -273,6 +295,10 @@ void limit_begin(struct step *step)
 		event_loop_set(loop, &step->wall, step->start_ms + step->limits.wall_ms);
 	if (step->kind != KIND_RUN)
 		return;
+	if (s->locks >= 0 && !s->locked.at_ms) {
+		s->locked = (struct bell){ .ring = ring_locked, .owner = s };
+		event_loop_set(loop, &s->locked, step->start_ms + PROC_USAGE_PERIOD_MS);
+	}
 	step->alone = true;
 	for (struct step *other = s->steps; other; other = other->next)
 		if (other != step && other->state->host)

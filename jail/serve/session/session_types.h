@@ -138,8 +138,8 @@ struct session {
 	pid_t init, program; /* host pids; 0 until it has opened */
 	bool limited;        /* by a cgroup, of which it has the leaf alone */
 	struct cgroup cgroup;
-	bool listened; /* violations are heard of */
-	int facts;
+	bool listened;                 /* violations are heard of */
+	int facts, locks;              /* locks: its list of file locks */
 	struct egress egress;          /* socket, log and counts of its proxy */
 	struct egress_log egress_told; /* of it, to the client */
 	struct tmpfs_usage tmpfs;
@@ -149,7 +149,7 @@ struct session {
 		refused;   /* for the listener's budget alone: it keeps no violations */
 	uint64_t start_ms; /* when it opened */
 	struct proc_usage usage; /* where no cgroup counts: as last looked at */
-	struct bell startup, flood, exits, measure_again;
+	struct bell startup, flood, exits, measure_again, locked;
 	bool counting;               /* memory of snapshots: session_done.c */
 	struct waiting *waiting;     /* answers that are not said yet: session_shared.c */
 	struct measuring *measuring; /* requests to the spawner: session_spawn.c */

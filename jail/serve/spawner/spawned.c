@@ -117,6 +117,7 @@ static bool tell_opened(struct spawned *j)
 		[SPAWN_DIAGNOSTICS] = j->diagnostics,
 		[SPAWN_FACTS] = j->facts,
 		[SPAWN_LISTENER] = up->gate.fd[GATE_LISTENER],
+		[SPAWN_LOCKS] = up->gate.fd[GATE_LOCKS],
 		[SPAWN_WORK] = up->tmpfs.work,
 		[SPAWN_TMP] = up->tmpfs.tmp,
 	};

@@ -72,7 +72,8 @@ enum spawn_fd {
 	SPAWN_DIAGNOSTICS, /* what that writes to its stdout and stderr */
 	SPAWN_FACTS,       /* sealed memfd: members of the JSON object of OPENED */
 	SPAWN_LISTENER,    /* of violations; not where a surrounding one hears them */
-	SPAWN_WORK,        /* O_PATH of its tmpfs; not where it cannot be opened */
+	SPAWN_LOCKS, /* its PID namespace's list of file locks; not with 0 of them */
+	SPAWN_WORK,  /* O_PATH of its tmpfs; not where it cannot be opened */
 	SPAWN_TMP,
 	SPAWN_PROXY, /* enum egress_fd of --allow-host; not where no host is allowed */
 	/* files of its cgroup leaf, as cgroup_hold() opens them, but not the first, which

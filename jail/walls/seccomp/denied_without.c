@@ -33,6 +33,8 @@ static const char truncates[] =
 
 static const char unwaited[] =
 	"children end without being waited for, and their CPU time is told nobody; no cgroup counts it";
+static const char holds[] =
+	"holds locks on inodes that all jails share, which others see, and which slow them down: --file-locks 0 has none";
 static const char widens[] = "runs on more than the one CPU of --deterministic";
 
 static const char left[] =
@@ -78,6 +80,10 @@ const struct denied_without_row denied_without_rows[] = {
 	DENY(OWN_NETWORK, socket, left, PREFIX_IS(0, AF_INET6)),
 	DENY(OWN_NETWORK, getsockopt, again, OPTION(NETNS_COOKIE)),
 	DENY(ONE_CPU, sched_setaffinity, widens, ALWAYS),
+	DENY(FILE_LOCKS, flock, holds, ALWAYS),
+	DENY(FILE_LOCKS, fcntl, holds, PREFIX_IS(1, F_GETLK)),
+	DENY(FILE_LOCKS, fcntl, holds, PREFIX_BITS(1, ~1U, F_SETLK)), /* F_SETLKW, too */
+	DENY(FILE_LOCKS, fcntl, holds, PREFIX_BITS(1, ~16U, F_SETLEASE)), /* F_SETDELEG */
 };
 const size_t denied_without_row_count = COUNT(denied_without_rows);
 
@@ -100,6 +106,8 @@ unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct pl
 		lacks |= DENIED_WITHOUT_LOCKED;
 	if (p && p->deterministic == ANSWER_YES)
 		lacks |= DENIED_WITHOUT_ONE_CPU;
+	if (p && p->limit[LIMIT_FILE_LOCKS] == 0)
+		lacks |= DENIED_WITHOUT_FILE_LOCKS;
 	return lacks;
 }
 

@@ -23,6 +23,7 @@ enum denied_without_lack {
 	DENIED_WITHOUT_LOCKED = 8,
 	/* what other jails would learn in a network namespace that is leased */
 	DENIED_WITHOUT_OWN_NETWORK = 16,
+	DENIED_WITHOUT_FILE_LOCKS = 32, /* --file-locks 0 */
 };
 
 struct denied_without_row {
@@ -54,4 +55,4 @@ unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct pl
  */
 size_t denied_without_code(unsigned int lacks, struct sock_filter *code);
 
-#define DENIED_WITHOUT_CODE_MAX 160
+#define DENIED_WITHOUT_CODE_MAX 200
