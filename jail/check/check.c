@@ -8,19 +8,15 @@
  *   whole jail, as far as the exec of a program that does not exist.
  */
 #include <limits.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
-#include <linux/seccomp.h>
 
 #include "init/io.h"
-#include "jail/launch/cgroup/cgroup.h"
 #include "jail/base/command.h"
 #include "jail/base/host.h"
-#include "jail/base/json.h"
 #include "jail/walls/landlock.h"
 #include "jail/plan/option.h"
 #include "jail/check/probe.h"
