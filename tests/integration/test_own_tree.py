@@ -14,6 +14,7 @@ import sysconfig
 import tempfile
 import time
 import unittest
+import unittest.mock
 import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -179,12 +180,37 @@ class OwnTree(unittest.TestCase):
                      self.wheel("two", good))
         self.refused("no module", "--deb", self.deb("empty", {}))
         self.refused("nothing to add")
-        for words in (["core"], ["--from", "core", "--name"], ["--from", "all", "--name", "x"],
-                      ["--what", "x"]):
-            self.assertIn("usage:", self.build(*words, status=1) if words != ["core"] else
-                          run(f"{TOP}/rootfs/trees/build", "core").stdout)
+        for words, says in ((["core"], "the folder of the build is missing"), ([], "'' is not a tree"),
+                            (["--from", "core", "--name"], "--name needs a value"),
+                            (["--from", "all", "--name", "x", "x"], "--from 'all': core or data"),
+                            (["--from", "core", "--name", "x"], "one is wanted, the folder of the build"),
+                            (["--what", "x"], "--what is not an option"), (["-x"], "-x needs a value")):
+            done = run(f"{TOP}/rootfs/trees/build", *words)
+            self.assertEqual((done.returncode, done.stdout.count("\n")), (1, 1), done.stdout)
+            self.assertIn(says, done.stdout)
+            self.assertIn("--help", done.stdout)
         self.assertIn("take another name", self.build("--from", "core", "--name", "../x", "--wheel",
                                                       "x", status=1))
+
+    def test_help(self):
+        for word in ("--help", "-h"):
+            done = run(f"{TOP}/rootfs/trees/build", word)
+            self.assertEqual((done.returncode, done.stdout[:28]), (0, "usage: rootfs/trees/build co"))
+            for option in ("--from", "--name", "--wheel", "--deb", "--package"):
+                self.assertIn(option, done.stdout)
+
+    def test_what_apt_says(self):
+        """Each failure of a fetch is told with what can be done about it; apt is played."""
+        os.chmod(self.path("played/apt-get", b'#!/bin/sh\ncase "$*" in *download*) echo "E: $SAYS" >&2; exit 100;; esac\n'),
+                 0o755)
+        for says, told in (("Unable to locate package no-such", "apt sources have no package of that name"),
+                           ("Failed to fetch http://m/x.deb 404  Not Found [IP: ::1 80]", "another version by now: try again"),
+                           ("Failed to fetch http://m/x.deb Could not connect", "is the mirror reachable?")):
+            path = f"{self.folder}/played:{os.environ['PATH']}"
+            with unittest.mock.patch.dict(os.environ, PATH=path, SAYS=says):
+                said = self.build("--from", "core", "--name", "wrong", "--package", "no-such", status=1)
+            self.assertIn(says, said)
+            self.assertIn(told, said.splitlines()[-1])
 
     def test_machine_code(self):
         """An extension module and the library that its wheel brings, beside numpy and in a session."""
