@@ -1,17 +1,18 @@
 # How the tests are built and run. Included by the Makefile; the escape corpus, which is
 # installed, the fuzzers and CPython's tests have rules of their own beside them.
 # Each part is a target, and a row RUN.part: what it runs when all is built. `make test` builds
-# with every processor, then has tests/all run the rows: the guests, which are one processor's
-# work and whose clocks no other work disturbs, and other parts behind them that look at nothing
-# of the host, beside those that look at its mounts and processes. So each part may have a machine
-# with one processor less, and waits for events alone.
+# with every processor, then has tests/all run the rows side by side, and with them the jobs that
+# LIST.part prints: a job waits for events alone, so a busy machine is no failure.
 JOBS ?= $(shell nproc)
-PARTS := vm unit asan replay pysubset
-PARTS_OF_HOST := escape fault integration
-lane = $(foreach p,$(1),'$(p)=$(RUN.$(p))')
-test: $(B)/packages.test ## every test
+PARTS := unit asan replay pysubset escape warm fault
+LISTED := integration vm
+rows = $(foreach p,$(PARTS),'$(p)=$(or $(RUN.$(p).$(1)),$(RUN.$(p)))') $(foreach p,$(LISTED),'$(p):$(LIST.$(p)) $(1)')
+test: $(B)/packages.test ## what a change needs: all but what takes long, or differs by nothing
 	$(MAKE) -j$(JOBS) -O built
-	STEPJAIL_VM_GUESTS=1 tests/all $(call lane,$(PARTS)) -- $(call lane,$(PARTS_OF_HOST))
+	tests/all $(call rows,quick)
+test-all: $(B)/packages.test ## every test
+	$(MAKE) -j$(JOBS) -O built
+	tests/all $(call rows,all)
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
 ROOM.watch := watcher
@@ -76,13 +77,14 @@ $(TEST_TOOLS): $(B)/tests/%: tests/integration/%.c
 	@mkdir -p $(@D); echo "  CC   $<"; gcc -std=c17 -D_GNU_SOURCE -O1 -static -Wall -Wextra -Werror -o $@ $<
 # as root, and again as an ordinary user where this is run by root
 integration.built: all rootfs data $(TEST_TOOLS) $(B)/stepjail-unwalled $(B)/stepjail-obey $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test
-RUN.integration := tests/integration/run
+LIST.integration := tests/integration/run --list
 integration: integration.built ## the programs as a user runs them
-	$(RUN.integration)
+	tests/all '$@:$(LIST.$@) all'
 # the matrix is the guests' as well
 fault.built: all $(B)/packages.test
 	tests/fault/run --build
 RUN.fault := tests/fault/run
+RUN.fault.quick := tests/fault/run --every 8
 fault: fault.built ## each system call of launcher and init fails once
 	$(RUN.fault)
 # what stepjail-oci is linked with, for guests that have no C library
@@ -90,9 +92,9 @@ $(B)/oci-libs: $(B)/stepjail-oci
 	@rm -rf $@; mkdir -p $@/lib $@/lib64; ldd $< | grep -o '/[^ ]*' | while read f; do \
 	mkdir -p $@$$(dirname $$f); cp -L $$f $@$$f; done
 vm.built: all rootfs $(B)/oci-libs fault.built $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test
-RUN.vm := tests/vm/test
+LIST.vm := tests/vm/test --list
 vm: vm.built ## cgroup v2 for real, in a guest
-	$(RUN.vm)
+	tests/vm/test
 bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
 	tests/bench/run && tests/bench/cycle && tests/bench/programs && tests/bench/sessions && tests/bench/neighbours
 
@@ -116,5 +118,5 @@ $(B)/stepjail-warm-unwalled: $(WARM_HOST) $(B)/musl/tests/integration/unwalled.o
 $(B)/stepjail-warm $(B)/stepjail-warm-unwalled:
 	@echo "  LINK $@"; $(MUSL_LINK)
 
-built: $(patsubst %,%.built,$(PARTS) $(PARTS_OF_HOST))
-.PHONY: built $(patsubst %,%.built,$(PARTS) $(PARTS_OF_HOST))
+built: $(patsubst %,%.built,$(PARTS) $(LISTED))
+.PHONY: built test-all $(patsubst %,%.built,$(PARTS) $(LISTED))

@@ -13,9 +13,11 @@ $(B)/unwalled/stepjail: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) $(UNW
 $(B)/unwalled/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C) tests/escape/unwall_init.c)
 	@mkdir -p $(@D); echo "  LINK $@"; $(MUSL_LINK) $(call UNWALL,tests/escape/unwall_init.c)
 
-escape.built: all rootfs $(UNWALLED) $(B)/packages.test
-RUN.escape := tests/escape/run && tests/escape/warm
+escape.built warm.built: all rootfs $(UNWALLED) $(B)/packages.test
+RUN.escape := tests/escape/run
+RUN.warm := tests/escape/warm
 escape: escape.built ## attacks: each succeeds without its wall and fails behind it
 	$(RUN.escape)
+	$(RUN.warm)
 walls: all rootfs $(UNWALLED) $(B)/packages.test ## see which walls each attack needs, and write its table
 	tests/escape/walls
