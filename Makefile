@@ -44,8 +44,8 @@ all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-oci $(B)/stepjail-agent $(SC
 ## ---- set-up: the only part that asks for root, and only for missing packages
 define install_packages
 @missing=; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
-if [ -n "$$missing" ]; then echo "installing Debian packages:$$missing"; \
-	sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+if [ -n "$$missing" ]; then sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; command -v $${sudo:-sh} >/dev/null || \
+	{ echo "make: Debian packages are missing; as root: apt-get install$$missing" >&2; exit 1; }; echo "installing Debian packages:$$missing"; \
 	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq \
 		--no-install-recommends $$missing >/dev/null || \
 	{ echo "make: as root: apt-get install$$missing" >&2; exit 1; }; fi; mkdir -p $(B); touch $@
@@ -128,6 +128,7 @@ lint: $(B)/packages.test $(B)/gen/built.h $(GENERATED) $(B)/privileged ## what i
 fmt: ## clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
+DOCS := README.md jail/README.md jail/oci/README.md agent/README.md rootfs/README.md
 install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
 	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail/oci,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_{batch,e2b,mcp,report,transcripts}
 	install -m 755 $(B)/stepjail $(B)/stepjail-{oci,agent} $(SCRIPTS:%=$(B)/%) $(DESTDIR)$(PREFIX)/bin
@@ -136,7 +137,8 @@ install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor; install -m 644 agent/prices.json $(DESTDIR)$(PREFIX)/share/stepjail
 	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail
 	cd agent/python && for f in *.py */*.py; do install -m 644 $$f $(DESTDIR)$(PYTHON_DIR)/$$f; done
-	for f in README.md LICENSE {jail,jail/oci,agent,rootfs}/README.md; do install -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f; done
+	install -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/stepjail
+	for f in $(DOCS); do jail/mkreadme $$f $(DOCS) > $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f && chmod 644 $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f || exit; done
 	for t in $$(basename -s .key $(B)/rootfs/*.key); do \
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -aH --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done

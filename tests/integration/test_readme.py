@@ -61,6 +61,18 @@ class Readme(unittest.TestCase):
         self.assertEqual(list(broken("README.md", "[a](jail/README.md#no-such-heading) [b](none)")),
                          ["jail/README.md#no-such-heading", "none"])
 
+    def test_installed(self):
+        """Each link of an installed README leads to another, and programs are not those of a build."""
+        docs = re.search(r"^DOCS := (.*)$", read("Makefile"), re.M)[1].split()
+        for path in docs:
+            text = subprocess.run([os.path.join(TOP, "jail/mkreadme"), path, *docs], cwd=TOP, check=True, text=True,
+                                  stdout=subprocess.PIPE).stdout
+            targets = [os.path.normpath(os.path.join(os.path.dirname(path), link.split("#")[0]))
+                       for link in LINK.findall(text) if not re.match(r"\w+:|#", link)]
+            self.assertEqual([target for target in targets if target not in docs], [], path)
+            self.assertEqual(list(broken(path, text)), [], path)
+            self.assertEqual(re.findall(r"build/stepjail.*", text), [], path)
+
     def test_options(self):
         self.assertEqual(list(unknown(read("README.md"))), [])
         self.assertEqual(list(unknown("build/stepjail run --no-such --rootfs core")),
