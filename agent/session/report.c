@@ -116,7 +116,7 @@ static const char *hint_for(const char *syscall)
 	for (size_t i = 0; i < COUNT(locked); i++)
 		if (strcmp(locked[i], syscall) == 0)
 			return "--lock-code=no allows it";
-	return "stepjail run --learn shows what would allow it";
+	return "stepjail run --learn says whether a policy may allow it";
 }
 
 bool report_refused(const cJSON *violations, bool killed, struct text *out)

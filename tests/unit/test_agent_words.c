@@ -225,12 +225,12 @@ START_TEST(refused_calls_have_a_line)
 		{ "[{\"syscall\":\"bpf\",\"count\":1,\"violation\":true},"
 		  "{\"syscall\":\"open\",\"count\":1,\"violation\":false},"
 		  "{\"syscall\":\"mmap\",\"count\":3,\"violation\":true}]",
-		  "refused: bpf x1, mmap x3 (stepjail run --learn shows what would allow it)",
+		  "refused: bpf x1, mmap x3 (stepjail run --learn says whether a policy may allow it)",
 		  false },
 		{ "[{\"syscall\":7,\"count\":1,\"violation\":true}]",
 		  "killed: --on-violation kill: unknown x1", true },
 		{ "[{\"syscall\":\"a\\u001b[m\",\"count\":1,\"violation\":true}]",
-		  "refused: unknown x1 (stepjail run --learn shows what would allow it)",
+		  "refused: unknown x1 (stepjail run --learn says whether a policy may allow it)",
 		  false },
 		{ "[]", "", false },
 		{ "7", "", false },

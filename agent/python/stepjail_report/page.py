@@ -151,8 +151,9 @@ def options(inputs):
 def run(transcript):
     start, end = transcript.start, transcript.end
     usage = get(end, "usage") or transcript.usage
-    tokens = [f"{number(usage, name):,.0f} {said}" for name, said in (
-        ("requests", "requests"), ("prompt_tokens", "tokens in"), ("completion_tokens", "tokens out")) if number(usage, name)]
+    tokens = [f"{number(usage, name):,.0f} {one if number(usage, name) == 1 else more}" for name, one, more in (
+        ("requests", "request", "requests"), ("prompt_tokens", "token in", "tokens in"),
+        ("completion_tokens", "token out", "tokens out")) if number(usage, name)]
     model = [text(start, "model", name) for name in ("provider", "name", "base_url", "script")]
     inputs = get(start, "inputs")
     rows = (("Model", line(" ".join(filter(None, model)), 400) if any(model) else ""), ("Used", ", ".join(tokens)),

@@ -78,7 +78,7 @@ def refused(line):
     text = ("killed: --on-violation kill: " if killed else "refused: ") + ", ".join(told)
     if len(kinds) > REFUSED_TOLD:
         text += f" and {len(kinds) - REFUSED_TOLD} more"
-    hint = "--lock-code=no allows it" if kinds[0][0] in LOCKED else "stepjail run --learn shows what would allow it"
+    hint = "--lock-code=no allows it" if kinds[0][0] in LOCKED else "stepjail run --learn says whether a policy may allow it"
     return text if killed else f"{text} ({hint})"
 
 
