@@ -145,7 +145,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		r = run_loop_run(&run, &e);
 	HOLDS(r == 0 || !run.outcome.started);
 	if (r < 0)
-		j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED, e };
+		j = (struct judgement){ .verdict = VERDICT_LAUNCHER_ERROR,
+					.exit_code = -1,
+					.status = STATUS_FAILED,
+					.error = e };
 	else
 		outcome_judge(&run.outcome, &plan, &j);
 	check_judgement(&run, &j);
