@@ -226,6 +226,8 @@ const struct refused_row refused_rows[] = {
 	{ "madvise", REFUSED_EQ, 2, MADV_COLD, "MADV_COLD", false, true, cached },
 	{ "madvise", REFUSED_EQ, 2, MADV_PAGEOUT, "MADV_PAGEOUT", false, true, cached },
 	BARRED_QUIET("fadvise64", cached),
+	/* F_OFD_SETLK, which the kernel lists without the one who holds it */
+	BARRED_QUIET("fcntl", "its locks would be counted by nobody: see --file-locks"),
 	BARRED_QUIET("preadv2", cached),
 	BARRED_QUIET("pwritev2", cached),
 	QUIET("mincore", cached),

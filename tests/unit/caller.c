@@ -47,6 +47,7 @@ void caller_start(bool (*act)(void))
 		if (seccomp_install(&caller_plan, 0, &key, &listener, &e) < 0 ||
 		    gate_hand_over(inside, GATE_NETLINK, &netlink, &e) < 0 ||
 		    gate_hand_over(inside, GATE_PORT, &none, &e) < 0 ||
+		    gate_hand_over(inside, GATE_LOCKS, &none, &e) < 0 ||
 		    gate_hand_over(inside, GATE_LISTENER, &listener, &e) < 0 ||
 		    gate_wait(inside, 0, &e) < 0)
 			_exit(3);

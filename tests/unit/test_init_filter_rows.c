@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/ioctl.h>
 
+#include <linux/kcmp.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 
@@ -209,10 +210,18 @@ static bool matches(const char *pattern, const char *name)
 
 START_TEST(no_excluded_call_has_a_row)
 {
-	for (size_t i = 0; i < *tables[_i].count; i++)
+	for (size_t i = 0; i < *tables[_i].count; i++) {
+		const struct filter_row *row = &tables[_i].rows[i];
+
+		/* what measures a jail from outside compares memories, and nothing else */
+		if (tables[_i].rows == measurer_filter_rows &&
+		    strcmp(row->syscall, "kcmp") == 0 && row->when == ARG_EQ &&
+		    row->arg == 2 && row->value == KCMP_VM)
+			continue;
 		for (size_t k = 0; k < COUNT(excluded); k++)
-			ck_assert_msg(!matches(excluded[k], tables[_i].rows[i].syscall),
-				      "%s has a row", tables[_i].rows[i].syscall);
+			ck_assert_msg(!matches(excluded[k], row->syscall), "%s has a row",
+				      row->syscall);
+	}
 }
 END_TEST
 

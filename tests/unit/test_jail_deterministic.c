@@ -118,7 +118,7 @@ START_TEST(contradictions_are_refused)
 			 -EINVAL);
 	ck_assert_int_eq(PARSE(&e, "--clock-start=0", "--env", "STEPJAIL_CLOCK_START=1"),
 			 -EINVAL);
-	ck_assert_int_eq(strncmp(e.text, "clock-start: ", 13), 0);
+	ck_assert_int_eq(strncmp(e.text, "--clock-start: ", 15), 0);
 	ck_assert_int_eq(PARSE(&e, "--seed=1"), -EINVAL);
 	ck_assert_int_eq(PARSE(&e, "--seed=0"), 0);
 }
