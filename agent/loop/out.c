@@ -91,12 +91,10 @@ int out_status(const struct out *o, struct stop *stop)
 void out_show(const struct out *o, struct show *show)
 {
 	cleanup_text struct text line = { 0 };
-	const cJSON *one = NULL;
 
 	if (o->folder.fd < 0)
 		return;
-	cJSON_ArrayForEach(one, o->left)
-	{
+	for (const cJSON *one = json_first(o->left); one; one = one->next) {
 		const char *name = json_text(one, "name");
 
 		text_clear(&line);

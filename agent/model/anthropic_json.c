@@ -29,10 +29,7 @@ static void add_text(cJSON *list, const char *text)
 
 static void add_pictures(cJSON *list, const struct message *m)
 {
-	const cJSON *one = NULL;
-
-	cJSON_ArrayForEach(one, m->pictures)
-	{
+	for (const cJSON *one = json_first(m->pictures); one; one = one->next) {
 		cJSON *source =
 			cJSON_AddObjectToObject(add_block(list, "image"), "source");
 

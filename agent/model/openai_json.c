@@ -42,12 +42,11 @@ static void add_pictures(cJSON *one, const char *words, const struct message *m)
 {
 	cJSON *parts = cJSON_AddArrayToObject(one, "content");
 	cJSON *part = json_append(parts);
-	const cJSON *picture = NULL;
 
 	json_add(part, "type", "text");
 	json_add(part, "text", words);
-	cJSON_ArrayForEach(picture, m->pictures)
-	{
+	for (const cJSON *picture = json_first(m->pictures); picture;
+	     picture = picture->next) {
 		cleanup_text struct text url = { 0 };
 
 		text_printf(&url, "data:image/png;base64,%s", picture->valuestring);

@@ -123,7 +123,6 @@ static int drop(struct repl *r, char *const *words, struct err *e)
 static int states(struct repl *r, char *const *words, struct err *e)
 {
 	const cJSON *root = session_status(&r->session, e);
-	const cJSON *one = NULL;
 
 	(void)words;
 	if (!root)
@@ -134,8 +133,8 @@ static int states(struct repl *r, char *const *words, struct err *e)
 	show_note(&r->show, "on branch %s, at state %" PRIu32,
 		  r->branches[r->session.branch].name, r->session.state);
 	show_note(&r->show, "  %-7s%-7s%s", "state", "from", "memory");
-	cJSON_ArrayForEach(one, json_get(root, "states"))
-	{
+	for (const cJSON *one = json_first(json_get(root, "states")); one;
+	     one = one->next) {
 		uint64_t state = 0, parent = 0, bytes = 0;
 
 		(void)json_count(one, "state", &state);
@@ -199,15 +198,13 @@ static const struct {
 	{ "quit", "", 0, 0, quit, "Leave, as Ctrl-D and exit() do." },
 };
 
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
 static int help(struct repl *r, char *const *words, struct err *e)
 {
 	char head[40];
 
 	(void)words;
 	(void)e;
-	for (size_t i = 0; i < COMMANDS; i++) {
+	for (size_t i = 0; i < COUNT(commands); i++) {
 		(void)snprintf(head, sizeof(head), ":%s %s", commands[i].name,
 			       commands[i].usage);
 		show_note(&r->show, "%-20s%s", head, commands[i].help);
@@ -217,7 +214,7 @@ static int help(struct repl *r, char *const *words, struct err *e)
 
 void repl_names(const char *part, size_t length, struct text *names)
 {
-	for (size_t i = 0; i < COMMANDS; i++)
+	for (size_t i = 0; i < COUNT(commands); i++)
 		if (strncmp(commands[i].name, part, length) == 0)
 			text_printf(names, "%s\n", commands[i].name);
 }
@@ -231,7 +228,7 @@ static int act(struct repl *r, char *text, struct err *e)
 	for (char *w = strtok_r(text, " \t", &rest); w && count <= WORDS_MAX;
 	     w = strtok_r(NULL, " \t", &rest))
 		words[count++] = w;
-	for (size_t i = 0; count && i < COMMANDS; i++) {
+	for (size_t i = 0; count && i < COUNT(commands); i++) {
 		if (strcmp(commands[i].name, words[0]) != 0)
 			continue;
 		if (count - 1 < commands[i].least || count - 1 > commands[i].most)

@@ -58,10 +58,7 @@ static void add(struct text *words, const char *fmt, ...)
 
 static void add_files(struct text *words, const char *option, const cJSON *list)
 {
-	const cJSON *file = NULL;
-
-	cJSON_ArrayForEach(file, list)
-	{
+	for (const cJSON *file = json_first(list); file; file = file->next) {
 		const char *name = json_text(file, "name");
 		const char *path =
 			json_get(file, "path") ? json_text(file, "path") : name;

@@ -97,12 +97,11 @@ static int take_start(struct resume *r, const cJSON *line, struct err *e)
 static int take_reply(struct resume *r, const cJSON *line, struct err *e)
 {
 	struct reply *reply = &r->loop->reply;
-	const cJSON *one = NULL;
 
 	reply_begin(reply);
 	text_puts(&reply->text, json_text(line, "text"));
-	cJSON_ArrayForEach(one, json_get(line, "calls"))
-	{
+	for (const cJSON *one = json_first(json_get(line, "calls")); one;
+	     one = one->next) {
 		struct call *c = reply_call(reply, (long)++r->loop->model.serial,
 					    json_text(one, "id"));
 

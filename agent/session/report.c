@@ -82,10 +82,8 @@ static void take_shared(const cJSON *list, bool *shared)
 		[SHARED_MEMORY] = "shared-memory",
 		[SHARED_OFFSETS] = "file-offsets",
 	};
-	const cJSON *one;
 
-	cJSON_ArrayForEach(one, list)
-	{
+	for (const cJSON *one = json_first(list); one; one = one->next) {
 		const char *word = cJSON_GetStringValue(one);
 
 		for (int i = 0; word && i < SHARED_COUNT; i++)
@@ -97,9 +95,8 @@ static void take_shared(const cJSON *list, bool *shared)
 static void take_limits(const cJSON *list, struct verdict_facts *f)
 {
 	cleanup_text struct text words = { 0 };
-	const cJSON *one;
 
-	cJSON_ArrayForEach(one, list)
+	for (const cJSON *one = json_first(list); one; one = one->next)
 		text_printf(&words, "%s%s %s",
 			    words.length                          ? " or "
 			    : cJSON_IsTrue(json_get(one, "sure")) ? ""
