@@ -130,35 +130,25 @@ cJSON *json_mended(const char *bytes, size_t length)
 	return cJSON_CreateString(text_string(&text));
 }
 
-void json_add_item(cJSON *object, const char *name, cJSON *value)
+cJSON *json_of_item(cJSON *value)
 {
-	(void)cJSON_AddItemToObject(object, name, value);
+	return value;
 }
 
-void json_add_bool(cJSON *object, const char *name, bool value)
+cJSON *json_of_string(const char *value)
 {
-	json_add_item(object, name, cJSON_CreateBool(value));
+	return value ? json_mended(value, strlen(value)) : cJSON_CreateNull();
 }
 
-void json_add_string(cJSON *object, const char *name, const char *value)
+cJSON *json_of_text(const struct text *value)
 {
-	json_add_item(object, name,
-		      value ? json_mended(value, strlen(value)) : cJSON_CreateNull());
+	return value ? json_mended(text_string(value), value->length)
+		     : cJSON_CreateNull();
 }
 
-void json_add_text(cJSON *object, const char *name, const struct text *value)
+cJSON *json_of_count(uint64_t value)
 {
-	json_add_item(object, name, json_mended(text_string(value), value->length));
-}
-
-void json_add_int(cJSON *object, const char *name, int value)
-{
-	json_add_item(object, name, cJSON_CreateNumber(value));
-}
-
-void json_add_count(cJSON *object, const char *name, uint64_t value)
-{
-	json_add_item(object, name, cJSON_CreateNumber((double)value));
+	return cJSON_CreateNumber((double)value);
 }
 
 cJSON *json_append(cJSON *list)

@@ -140,10 +140,8 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 	cJSON *o = cJSON_CreateObject();
 
 	json_add(o, "step", number);
-	if (code)
+	if (code || !step)
 		json_add(o, "code", code);
-	else if (!step)
-		(void)cJSON_AddNullToObject(o, "code");
 	if (step)
 		add_run(o, step);
 	if (observation)
@@ -286,10 +284,7 @@ cJSON *record_result(const char *outcome, const struct text *answer, const char 
 
 	record_origin(o);
 	add_word(o, "outcome", outcome);
-	if (answer)
-		json_add(o, "answer", answer);
-	else
-		(void)cJSON_AddNullToObject(o, "answer");
+	json_add(o, "answer", answer);
 	add_word(o, "error", error);
 	json_add(o, "status", status);
 	return o;
