@@ -26,7 +26,8 @@ int confined_serve(struct confined *c, struct session_plan *plan, const struct s
 	launch_add(&a, "--grace=%dms", SERVE_GRACE_MS);
 	if (plan->output_limit)
 		launch_add(&a, "--output-limit=%s", plan->output_limit);
-	launch_add_passed(&a, &jail->pass);
+	for (size_t i = 0; i + 1 < jail->pass.count; i += 2)
+		launch_add(&a, "--%s=%s", jail->pass.items[i], jail->pass.items[i + 1]);
 	for (size_t i = 0; i < binds->count; i++)
 		launch_add(&a, "--bind=%s", binds->list[i]);
 	c->broker.server = jail->server;

@@ -29,12 +29,6 @@ void launch_add(struct launch_args *a, const char *fmt, ...)
 	va_end(ap);
 }
 
-void launch_add_passed(struct launch_args *a, const struct opt_list *pass)
-{
-	for (size_t i = 0; i + 1 < pass->count; i += 2)
-		launch_add(a, "--%s=%s", pass->items[i], pass->items[i + 1]);
-}
-
 void launch_args_free(struct launch_args *a)
 {
 	for (size_t i = 0; i < a->count; i++)

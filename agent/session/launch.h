@@ -30,9 +30,6 @@ struct child {
 void launch_add(struct launch_args *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** launch_add_passed() - Add the options that are handed on as they are */
-void launch_add_passed(struct launch_args *a, const struct opt_list *pass);
-
 /** launch_args_free() - Free every argument; for the cleanup attribute */
 void launch_args_free(struct launch_args *a);
 

@@ -29,11 +29,6 @@ void serve_init(struct serve *v, struct stop *stop)
 	v->typed_fd = -1;
 }
 
-int serve_start(struct serve *v, const struct broker *broker, struct err *e)
-{
-	return broker_start(broker, &v->socket, &v->diag_fd, &v->child, e);
-}
-
 void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,
 		 size_t head_bytes, const void *rest, size_t rest_bytes)
 {

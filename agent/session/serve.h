@@ -38,9 +38,6 @@ enum serve_event {
 /** serve_init() - Make it safe for serve_end(); nothing is started */
 void serve_init(struct serve *v, struct stop *stop);
 
-/** serve_start() - Start the process; 0, or -errno */
-int serve_start(struct serve *v, const struct broker *broker, struct err *e);
-
 /**
  * serve_end() - End the process, and with it every jail of its own
  * @patience_ms: How long it may take to end by itself, once its stream is closed

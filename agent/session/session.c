@@ -198,7 +198,8 @@ int session_renew(struct session *s, struct err *e)
 	if (s->serve.socket < 0) {
 		cJSON_Delete(s->wall);
 		s->wall = NULL;
-		r = serve_start(&s->serve, s->plan->broker, e);
+		r = broker_start(s->plan->broker, &s->serve.socket, &s->serve.diag_fd,
+				 &s->serve.child, e);
 	}
 	if (r < 0)
 		serve_end(&s->serve, 0);
