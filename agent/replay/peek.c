@@ -203,8 +203,6 @@ int peek_run(int fd, const char *path, struct stop *stop, struct peek *p, struct
 {
 	struct said *said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct pollfd polls[] = { { .events = POLLIN },
-				  { .fd = stop->fd, .events = POLLIN } };
 	pid_t parent = getpid();
 	struct child child;
 
@@ -215,15 +213,12 @@ int peek_run(int fd, const char *path, struct stop *stop, struct peek *p, struct
 	if (child.pid == 0)
 		be_child(fd, path, parent, said);
 	child.pidfd = child.pid < 0 ? -1 : pidfd_open(child.pid, 0);
-	polls[0].fd = child.pidfd;
 	if (child.pidfd < 0) {
 		(void)err_set(e, errno, "start a process that reads the transcript");
 		(void)launch_end(&child, 0);
 		return -e->errnum;
 	}
-	while (!polls[0].revents && !stop_came(stop))
-		(void)poll(polls, COUNT(polls), -1);
-	if (!polls[0].revents)
+	if (stop_wait(stop, child.pidfd, POLLIN, UINT64_MAX) < 0)
 		(void)kill(child.pid, SIGKILL);
 
 	int status = launch_end(&child, 0);
