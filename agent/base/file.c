@@ -23,19 +23,18 @@ int file_look(int folder, const char *path, int flags, struct stat *st)
 	return fd < 0 ? -errno : fd;
 }
 
-const char *file_denied(const char *path, int mode)
-{
-	return !geteuid() && access(path, mode) < 0 && errno == EACCES ? FILE_LACKS : "";
-}
-
 int file_look_at(const char *path, const char *option, struct stat *st, struct err *e)
 {
 	int fd = file_look(AT_FDCWD, path, 0, st);
 
 	if (fd == -EINVAL)
 		return err_say(e, EINVAL, "%s%s is not a regular file", option, path);
-	return fd < 0 ? err_set(e, -fd, "%s%s%s", option, path, file_denied(path, R_OK))
-		      : fd;
+	if (fd >= 0)
+		return fd;
+
+	int lacks = !geteuid() && access(path, R_OK) < 0 && errno == EACCES;
+
+	return err_set(e, -fd, "%s%s%s", option, path, lacks ? FILE_LACKS : "");
 }
 
 int file_open(const char *path, const char *option, struct err *e)

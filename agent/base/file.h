@@ -25,9 +25,6 @@ int file_look(int folder, const char *path, int flags, struct stat *st);
 
 #define FILE_LACKS " (the agent gives up root's rights to what is not root's)"
 
-/** file_denied() - Is that why root cannot open a path? FILE_LACKS, else "" */
-const char *file_denied(const char *path, int mode);
-
 /**
  * file_look_at() - The same of a path of the user's
  * @option:	Begins an error that names it, "--check-file: "; may be ""

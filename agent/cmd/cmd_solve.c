@@ -121,15 +121,12 @@ static int solve_run(const void *options, const char *task, struct stop *stop,
 	if (r == 0)
 		r = session_open(&s->task.session, &s->task.plan, stop, e);
 	show_wait(&s->task.show, NULL, "");
-	if (r == 0 && o->skills)
-		r = skills_list(o->skills, &s->task.session, &s->task.show,
-				&s->loop.preface, e);
-	if (r == 0 && s->loop.tests.count)
-		r = tests_start(&s->loop.tests, &s->task, e);
-	if (r == 0)
-		r = checks_start(&s->loop.checks, e);
-	if (r < 0)
-		return loop_unstarted(&s->loop, r, e);
+	if (r < 0 ||
+	    (o->skills && skills_list(o->skills, &s->task.session, &s->task.show,
+				      &s->loop.preface, e) < 0) ||
+	    (s->loop.tests.count && tests_start(&s->loop.tests, &s->task, e) < 0) ||
+	    checks_start(&s->loop.checks, e) < 0)
+		return loop_unstarted(&s->loop, -e->errnum, e);
 	show_not_enforced(&s->task.show, s->task.session.opened);
 	/* what stepjail said while it started: that a wall is missing, for one */
 	show_said(&s->task.show, &s->task.session.serve.diag);

@@ -73,8 +73,8 @@ static int add_path(int ruleset, const struct confine_path *p, uint64_t handled,
 		return 0; /* then it cannot be opened later on, either */
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(e, errno, "confinement: %s", p->path);
-	if (!S_ISDIR(
-		    st.st_mode)) /* a right that only folders have is refused on a file */
+	/* a right that only folders have is refused on a file */
+	if (!S_ISDIR(st.st_mode))
 		rule.allowed_access &= LANDLOCK_ACCESS_FS_READ_FILE;
 	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule,
 		    0) < 0)

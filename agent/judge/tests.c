@@ -89,8 +89,7 @@ int tests_record(const struct tests *t, cJSON *given, struct stop *stop, struct 
 /* the value of the step's last expression; whoever runs in it can forge that */
 static cJSON *read_verdict(const struct step *step)
 {
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
+	cleanup_text struct text head = { 0 }, tail = { 0 };
 	bool cut = clip_take(&step->result, &head, &tail) > 0 || tail.length;
 
 	if (step->facts.verdict != VERDICT_COMPLETED || cut)

@@ -151,6 +151,13 @@ static int leave_fds(int socket, struct err *e)
 	return 0;
 }
 
+static int read_headers(const char *path, struct text *into, struct err *e)
+{
+	cleanup_fd int fd = owner_secret(path, "--header-file: ", e);
+
+	return fd < 0 ? fd : file_read_fd(fd, path, "--header-file: ", into, e);
+}
+
 /* key and headers are read first: their file may be a pipe with a number */
 static int prepare(struct running *r, const struct client_plan *plan,
 		   const struct client *c, int *socket, struct client_hello *hello,
@@ -158,18 +165,12 @@ static int prepare(struct running *r, const struct client_plan *plan,
 {
 	struct confine_policy p = c->policy;
 	struct http_place place = plan->place;
-	const char *headers = plan->header_file;
-	cleanup_fd int fd = -1;
 
 	r->key = secret_new(sizeof(*r->key), e);
 	r->headers.max = CLIENT_HEADERS_MAX;
 	if (!r->key || key_load(r->key, plan->key_file, plan->key_variable, e) < 0 ||
-	    (headers &&
-	     ((fd = owner_secret(headers, "--header-file: ", e)) < 0 ||
-	      file_read_fd(fd, headers, "--header-file: ", &r->headers, e) < 0)))
-		return -e->errnum;
-	io_close_fd(&fd);
-	if (leave_fds(*socket, e) < 0)
+	    (plan->header_file && read_headers(plan->header_file, &r->headers, e) < 0) ||
+	    leave_fds(*socket, e) < 0)
 		return -e->errnum;
 	*socket = SOCKET;
 	place.more = r->headers.bytes;

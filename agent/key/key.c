@@ -40,9 +40,8 @@ static int load_file(struct key *k, const char *file, struct err *e)
 		return err_set(e, (int)-n, "--key-file: %s", file);
 	k->length = (size_t)n;
 	r = check(k, file, e);
-	if (r == 0 && !k->length)
-		return err_say(e, EINVAL, "--key-file: %s is empty", file);
-	return r;
+	return r < 0 || k->length ? r
+				  : err_say(e, EINVAL, "--key-file: %s is empty", file);
 }
 
 static int load_variable(struct key *k, const char *provider, struct err *e)
@@ -85,8 +84,8 @@ size_t key_redact(const struct key *k, char *bytes, size_t length, bool last)
 		return 0;
 	while (begun && memcmp(end - begun, k->bytes, begun) != 0)
 		begun--;
-	if (last && begun >= KEY_SHORTEST) /* fewer are what all keys of a provider
-					      begin with */
+	/* fewer are what all keys of a provider begin with */
+	if (last && begun >= KEY_SHORTEST)
 		memset(end - begun, '*', begun);
 	begun = last ? 0 : begun;
 	while ((at = memmem(at, (size_t)(end - at), k->bytes, part)) &&

@@ -96,10 +96,8 @@ bool mask_json(const struct mask *m, cJSON *value)
 		char *texts[] = { value->string, value->valuestring };
 
 		for (size_t i = 0; i < COUNT(texts); i++)
-			if (texts[i] && mask_cover(m, texts[i], strlen(texts[i]), 0))
-				found = true;
-		if (mask_json(m, value->child))
-			found = true;
+			found |= texts[i] && mask_cover(m, texts[i], strlen(texts[i]), 0);
+		found |= mask_json(m, value->child);
 	}
 	return found;
 }

@@ -68,16 +68,15 @@ int loop_begin(struct loop *l, struct err *e)
 		json_add(o, "user", &task);
 
 	json_add(o, "inputs", cJSON_Duplicate(l->given, true));
-	if (l->continues)
-		json_add(o, "continues", l->continues);
+	json_add(o, "continues", l->continues); /* none adds nothing */
 	l->continues = NULL;
 
-	int r = task_record(l->task, "start", o, e);
+	int r = task_record(l->task, "start", o, e) < 0 ||
+				text_check(&system, "the prompt", e) < 0 ||
+				text_check(&task, "the task", e) < 0
+			? -e->errnum
+			: 0;
 
-	if (r == 0)
-		r = text_check(&system, "the prompt", e);
-	if (r == 0)
-		r = text_check(&task, "the task", e);
 	chat_add(&l->chat, ROLE_SYSTEM, text_string(&system), system.length);
 	if (r == 0 && l->earlier)
 		r = l->earlier(l->earlier_arg, e);
@@ -183,11 +182,9 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 
 	l->done = number;
 	/* whoever is asked is shown what would run: a reply has more, and in another order */
-	if (run)
-		show_code(show, number, total, text_string(&l->found.code),
-			  l->found.code.length, !l->reply.call_count && l->asker.fd < 0);
-	else
-		show_code(show, number, total, "", 0, false);
+	show_code(show, number, total, text_string(&l->found.code),
+		  run ? l->found.code.length : 0,
+		  !l->reply.call_count && l->asker.fd < 0);
 	if (run && l->asker.fd >= 0) {
 		enum outcome end = confirm_step(l, number, e);
 

@@ -62,12 +62,10 @@ static void add_message(cJSON *messages, const struct message *m)
 	cJSON *one = json_append(messages);
 
 	json_add(one, "role", m->call_id ? "tool" : chat_roles[m->role]);
-	if (m->call_count && !*m->text)
-		(void)cJSON_AddNullToObject(one, "content");
-	else if (json_first(m->pictures) && !m->call_id)
+	if (json_first(m->pictures) && !m->call_id)
 		add_pictures(one, m->text, m);
 	else
-		json_add(one, "content", m->text);
+		json_add(one, "content", m->call_count && !*m->text ? NULL : m->text);
 	if (m->call_id)
 		json_add(one, "tool_call_id", m->call_id);
 	else if (m->call_count)

@@ -118,10 +118,9 @@ struct turn {
 	struct response answer;
 	struct client_answer http;
 	struct retry_facts facts;
-	size_t told,
-		told_reasoning; /* bytes that were taken to be passed on as they came */
-	struct text heard;      /* of these, what was not passed on yet */
-	bool parted;            /* the text from the reasoning before it */
+	size_t told, told_reasoning; /* bytes that were taken, to be passed on */
+	struct text heard;           /* of these, what was not passed on yet */
+	bool parted;                 /* the text from the reasoning before it */
 };
 
 /* what is new of some words goes behind what was not passed on yet */

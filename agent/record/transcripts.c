@@ -27,11 +27,10 @@ static void look_at_shown(int folder, const char *name, uint64_t *bytes)
 	int fd = openat(folder, path, FOLDER_FLAGS);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	while (dir && (entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir)))
 		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    !S_ISDIR(st.st_mode))
 			*bytes += (uint64_t)st.st_size;
-	}
 	if (dir)
 		(void)closedir(dir);
 	else
@@ -41,11 +40,10 @@ static void look_at_shown(int folder, const char *name, uint64_t *bytes)
 /* @name: its beginning is COMMAND-TIME, so the last one begun is behind all others */
 static void add(struct transcripts *t, const char *name)
 {
-	size_t length = strlen(name);
+	const char *end = strrchr(name, '.');
 	struct stat st;
 
-	if (length <= strlen(ENDING) ||
-	    strcmp(name + length - strlen(ENDING), ENDING) != 0 ||
+	if (!end || end == name || strcmp(end, ENDING) != 0 ||
 	    fstatat(t->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return;
 	t->bytes += (uint64_t)st.st_size;

@@ -36,8 +36,7 @@ static void peek(struct repl *r, const char *word, size_t length)
 void repl_complete(void *arg, const char *line, size_t length, struct text *names)
 {
 	struct repl *r = arg;
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
+	cleanup_text struct text head = { 0 }, tail = { 0 };
 	const char *word = line + length;
 
 	while (word > line && strchr(TEXT_WORD ".", word[-1]))

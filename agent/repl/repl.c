@@ -150,8 +150,7 @@ int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t s
 	json_add(o, "command", command);
 	json_add(o, "branch", branch);
 	json_add(o, "state", state);
-	if (file)
-		json_add(o, "file", file);
+	json_add(o, "file", file); /* none adds nothing */
 	return transcript_add(&r->transcript, &r->session, "command", o, e);
 }
 

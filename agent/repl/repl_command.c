@@ -61,12 +61,6 @@ static int list_branches(struct repl *r)
 	return 0;
 }
 
-static bool good_name(const char *name)
-{
-	return strlen(name) < REPL_NAME_BYTES &&
-	       strspn(name, TEXT_WORD ".-") == strlen(name);
-}
-
 static int branch(struct repl *r, char *const *words, struct err *e)
 {
 	const uint32_t new = r->branch_count;
@@ -75,7 +69,9 @@ static int branch(struct repl *r, char *const *words, struct err *e)
 
 	if (!words[0])
 		return list_branches(r);
-	if (!good_name(words[0]) || find_branch(r, words[0], e) >= 0)
+	if (strlen(words[0]) >= REPL_NAME_BYTES ||
+	    words[0][strspn(words[0], TEXT_WORD ".-")] ||
+	    find_branch(r, words[0], e) >= 0)
 		return err_say(
 			e, EINVAL,
 			"a branch's name is new, of letters, digits and _.-, at most 31 of them");

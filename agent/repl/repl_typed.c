@@ -7,15 +7,6 @@
 #include "agent/repl/pieces.h"
 #include "agent/repl/repl.h"
 
-static int make_prompt(const struct repl *r, char *prompt, size_t size)
-{
-	const uint32_t branch = r->session.branch;
-
-	return snprintf(prompt, size, "[%s%s%" PRIu32 "]%s ",
-			branch ? r->branches[branch].name : "", branch ? " " : "",
-			r->session.state, r->typed.length ? "..." : ">>>");
-}
-
 static int take_typed(struct repl *r, const struct text *line, struct err *e);
 
 /* the next statement begins: the one before it, of so many bytes, is whole */
@@ -74,8 +65,11 @@ int repl_typed(struct repl *r, struct err *e)
 {
 	cleanup_text struct text line = { 0 };
 	char prompt[REPL_NAME_BYTES + 32];
+	const uint32_t branch = r->session.branch;
 
-	(void)make_prompt(r, prompt, sizeof(prompt));
+	(void)snprintf(prompt, sizeof(prompt), "[%s%s%" PRIu32 "]%s ",
+		       branch ? r->branches[branch].name : "", branch ? " " : "",
+		       r->session.state, r->typed.length ? "..." : ">>>");
 
 	int s = lines_read(&r->lines, prompt, &line, e);
 

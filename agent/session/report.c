@@ -40,10 +40,10 @@ static bool read_ending(const cJSON *root, struct verdict_facts *facts)
 /* a count of the kernel's; 0 where there is none, as for null */
 static uint64_t number(const cJSON *object, const char *name, uint64_t most)
 {
-	const cJSON *item = json_get(object, name);
-	double n = cJSON_IsNumber(item) && item->valuedouble > 0 ? item->valuedouble : 0;
+	double n =
+		cJSON_GetNumberValue(json_get(object, name)); /* NaN where it is none */
 
-	return n >= (double)most ? most : (uint64_t)n;
+	return n >= (double)most ? most : n > 0 ? (uint64_t)n : 0;
 }
 
 static void take_words(const char *from, char *words, size_t size)

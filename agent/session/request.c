@@ -11,7 +11,6 @@
 #include "init/serve_wire.h"
 
 #define RESPONSE_MS 30000
-#define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
 #define AHEAD ((size_t)4 * WIRE_PAYLOAD_MAX) /* bytes of a PUT that wait to be sent */
 
 /* outputs of a step that has ended may still come: they are no answer */
@@ -71,7 +70,7 @@ static int queue_path(struct session *s, uint16_t type, const char *path, struct
 	struct serve_file file = { .branch = s->branch };
 	size_t length = strlen(path);
 
-	if (length > PIECE - sizeof(file))
+	if (length > SESSION_PIECE - sizeof(file))
 		return err_say(e, ENAMETOOLONG, "the path is too long");
 	serve_queue(&s->serve, type, s->id, &file, sizeof(file), path, length);
 	return 0;
@@ -113,12 +112,13 @@ static int end_put(struct session *s, bool drop, struct err *e)
 
 int session_put(struct session *s, int fd, const char *path, struct err *e)
 {
-	char bytes[PIECE];
+	char bytes[SESSION_PIECE];
 	int r = queue_path(s, WIRE_PUT, path, e);
 	struct err unheard;
 	ssize_t n = 0;
 
-	for (off_t at = 0; r == 0 && (n = pread(fd, bytes, PIECE, at)) > 0; at += n) {
+	for (off_t at = 0; r == 0 && (n = pread(fd, bytes, SESSION_PIECE, at)) > 0;
+	     at += n) {
 		session_send(s, WIRE_DATA, bytes, (size_t)n);
 		r = send_some(s, e);
 	}

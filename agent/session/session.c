@@ -12,7 +12,6 @@
 
 #define START_MS 30000  /* from OPEN to OPENED */
 #define GOODBYE_MS 1000 /* for stepjail to end by itself and say why */
-#define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
 
 void session_send(struct session *s, uint16_t type, const void *bytes, size_t length)
 {
@@ -27,7 +26,7 @@ void session_send_pieces(struct session *s, uint16_t type, uint32_t id, uint32_t
 	const struct serve_at at = { branch };
 
 	while (length) {
-		size_t piece = length < PIECE ? length : PIECE;
+		size_t piece = length < SESSION_PIECE ? length : SESSION_PIECE;
 
 		serve_queue(&s->serve, type, id, &at, sizeof(at), bytes, piece);
 		bytes += piece;

@@ -265,6 +265,9 @@ bool session_interrupted(struct session *s, int event);
 int session_failed(struct session *s, int event, const struct session_frame *f,
 		   struct err *e);
 
+/* bytes of a frame behind its branch (session only) */
+#define SESSION_PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
+
 /** session_send_pieces() - Queue bytes of any number in frames of this type (session
  * only) */
 void session_send_pieces(struct session *s, uint16_t type, uint32_t id, uint32_t branch,
