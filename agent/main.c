@@ -106,11 +106,10 @@ static void print_failure(char *const *argv, struct stop *stop, const char *erro
 	if (!*argv || strcmp(*argv, "--") == 0 || stop->printed)
 		return;
 
-	cJSON *o =
+	cleanup_json cJSON *o =
 		record_result(stop->signal ? "stopped" : "failed", NULL, error, status);
 
 	(void)record_print(o, &out, &unheard);
-	cJSON_Delete(o);
 	text_puts(&out, "\n");
 	(void)stop_print(stop, &out, &unheard);
 }

@@ -69,8 +69,7 @@ uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail)
 
 void clip_last_line(const struct clip *c, struct text *line)
 {
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
+	cleanup_text struct text head = { 0 }, tail = { 0 };
 
 	(void)clip_take(c, &head, &tail);
 
@@ -116,8 +115,7 @@ static void shorten_modules(struct text *t, bool goes_on, bool went_on)
 
 void clip_show(const struct clip *c, const char *prefix, struct text *out)
 {
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
+	cleanup_text struct text head = { 0 }, tail = { 0 };
 	uint64_t cut = clip_take(c, &head, &tail);
 	size_t kept = head.length + tail.length;
 

@@ -102,11 +102,6 @@ void text_base64(struct text *t, const void *bytes, size_t length)
 	t->bytes[t->length] = '\0';
 }
 
-void text_count(struct text *t, uint64_t count, const char *noun)
-{
-	text_printf(t, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
-}
-
 const char *text_string(const struct text *t)
 {
 	return t->bytes ? t->bytes : "";

@@ -61,9 +61,6 @@ void text_printf(struct text *t, const char *fmt, ...)
 /** text_base64() - Add bytes as base64 (RFC 4648), without line breaks */
 void text_base64(struct text *t, const void *bytes, size_t length);
 
-/** text_count() - Add a number of things: "1 step", "2 steps"; @noun is one of them */
-void text_count(struct text *t, uint64_t count, const char *noun);
-
 /** text_string() - The text as a C string, "" while empty; valid until the next change */
 const char *text_string(const struct text *t);
 

@@ -118,6 +118,15 @@ struct said units_say_count(uint64_t n)
 	return out;
 }
 
+struct said units_say_things(uint64_t n, const char *noun)
+{
+	struct said out;
+
+	(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " %s%s", n, noun,
+		       n == 1 ? "" : "s");
+	return out;
+}
+
 struct said units_say_size(uint64_t bytes)
 {
 	struct said out;

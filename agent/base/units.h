@@ -47,11 +47,14 @@ int units_parse_money(const char *text, uint64_t *pico);
 
 /* for people: by value, so that a line that is printed needs no room for it */
 struct said {
-	char text[32];
+	char text[40];
 };
 
 /** units_say_count() - Write a number */
 struct said units_say_count(uint64_t n);
+
+/** units_say_things() - Write "1 step", "2 steps"; @noun is one of them */
+struct said units_say_things(uint64_t n, const char *noun);
 
 /** units_say_size() - Write "900 bytes", "64 KiB", "1.5 MiB" */
 struct said units_say_size(uint64_t bytes);

@@ -40,10 +40,9 @@ static int check_run(const void *options, const char *operand, struct stop *stop
 	if (r == 0)
 		r = confined_go(&c, stop, e);
 	if (r == 0) {
-		cJSON *facts = confined_json(&c);
+		cleanup_json cJSON *facts = confined_json(&c);
 		cleanup_free char *json = cJSON_Print(facts);
 
-		cJSON_Delete(facts);
 		text_printf(&out, "%s\n", json);
 		r = stop_print(stop, &out, e);
 	}

@@ -26,9 +26,10 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 		     (end == OUTCOME_STOPPED ? s->task.stop->signal : 0);
 	bool answered = end == OUTCOME_ANSWERED;
 	bool why_told = !answered && end != OUTCOME_STOPPED;
-	cJSON *o = record_result(loop_outcomes[end].name, answered ? &l->answer : NULL,
-				 why_told ? why->text : NULL,
-				 answered && s->loop.out.unwritten ? OUT_STATUS : status);
+	cleanup_json cJSON *o =
+		record_result(loop_outcomes[end].name, answered ? &l->answer : NULL,
+			      why_told ? why->text : NULL,
+			      answered && s->loop.out.unwritten ? OUT_STATUS : status);
 	cleanup_text struct text line = { 0 };
 
 	json_add(o, "model", record_model(&s->loop.model));
@@ -50,7 +51,6 @@ static int print_json(struct solve *s, enum outcome end, cJSON *jail,
 
 	int r = record_print(o, &line, e);
 
-	cJSON_Delete(o);
 	text_puts(&line, "\n");
 	if (r == 0)
 		r = stop_print(s->task.stop, &line, e);
@@ -64,22 +64,20 @@ static void show_usage(struct solve *s)
 
 	if (!u->prompt_tokens && !u->completion_tokens)
 		return;
-	text_puts(&line, "model: ");
-	text_count(&line, u->requests, "request");
-	text_puts(&line, ", ");
-	text_count(&line, u->prompt_tokens, "token");
-	text_puts(&line, " sent");
+	text_printf(&line, "model: %s, %s sent",
+		    units_say_things(u->requests, "request").text,
+		    units_say_things(u->prompt_tokens, "token").text);
 	if (u->cached_tokens)
 		text_printf(&line, " (%" PRIu64 " from a cache)", u->cached_tokens);
 	text_printf(&line, ", %" PRIu64 " received", u->completion_tokens);
 	if (s->task.budget.priced)
 		text_printf(&line, ", %s",
 			    units_say_money(s->task.budget.used[BUDGET_COST_PICO]).text);
-	if (u->judged) {
-		text_puts(&line, " (the server did not count all tokens of ");
-		text_count(&line, u->judged, "answer");
-		text_puts(&line, ": estimated from bytes)");
-	}
+	if (u->judged)
+		text_printf(
+			&line,
+			" (the server did not count all tokens of %s: estimated from bytes)",
+			units_say_things(u->judged, "answer").text);
 	show_note(&s->task.show, "%s", text_string(&line));
 }
 

@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 
+#include "agent/base/units.h"
 #include "agent/record/read_transcript.h"
 #include "agent/record/record.h"
 #include "agent/record/transcript.h"
@@ -185,7 +186,7 @@ int read_transcript_run(int fd, read_transcript_take *take, void *arg,
 
 static void add_steps(const struct read_transcript *r, struct text *out)
 {
-	text_count(out, r->steps, "step");
+	text_puts(out, units_say_things(r->steps, "step").text);
 	if (r->cut_off)
 		text_printf(out, ", %" PRIu64 " of them cut off", r->cut_off);
 	if (r->begun)
@@ -210,9 +211,8 @@ void read_transcript_words(const struct read_transcript *r, const char *path,
 			")%s; the end line is missing: the run was killed, or is still going on, or lines were cut off",
 			r->half ? ", and the next one is not finished" : "");
 	} else {
-		text_puts(out, "whole: ");
-		text_count(out, r->chain.lines, "line");
-		text_puts(out, ", ");
+		text_printf(out, "whole: %s, ",
+			    units_say_things(r->chain.lines, "line").text);
 		add_steps(r, out);
 		text_printf(out, ", sha256 %s", r->chain.digest);
 	}

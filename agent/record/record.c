@@ -36,8 +36,7 @@ static const char *const media_states[] = {
 /* the kept part of a stream, its size, and how much of it is left out */
 static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 {
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
+	cleanup_text struct text head = { 0 }, tail = { 0 };
 	uint64_t cut = clip_take(clip, &head, &tail);
 	cJSON *one = cJSON_AddObjectToObject(object, name);
 	char digest[DIGEST_HEX];

@@ -178,10 +178,9 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 	int r = 0;
 
 	if (t->chain.lines && s && s->opened && s->id != t->told) {
-		cJSON *opened = record_session(s);
+		cleanup_json cJSON *opened = record_session(s);
 
 		r = add(t, "session", opened, e);
-		cJSON_Delete(opened);
 		t->told = s->id;
 	}
 	if (r == 0 && transcript_wanted(t))
@@ -192,15 +191,12 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 
 void transcript_show(const struct transcript *t, struct show *show)
 {
-	cleanup_text struct text line = { 0 };
 	uint64_t bytes = t->others_bytes + (uint64_t)t->bytes;
 
 	if (t->fd < 0 || !t->chain.lines)
 		return;
-	text_printf(&line, "transcript: %s, ", text_string(&t->path));
-	text_count(&line, t->chain.lines, "line");
-	text_printf(&line, ", sha256 %s", t->chain.digest);
-	show_place(show, "%s", text_string(&line));
+	show_place(show, "transcript: %s, %s, sha256 %s", text_string(&t->path),
+		   units_say_things(t->chain.lines, "line").text, t->chain.digest);
 	if (t->others < TRANSCRIPTS_MAX && bytes <= TRANSCRIPTS_BYTES_MAX)
 		return;
 	show_place(

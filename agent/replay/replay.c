@@ -5,6 +5,7 @@
 
 #include "agent/base/file.h"
 #include "agent/base/path.h"
+#include "agent/base/units.h"
 #include "agent/judge/tests.h"
 #include "agent/model/extract.h"
 #include "agent/record/inputs.h"
@@ -340,12 +341,10 @@ void replay_words(const struct replay *r, struct text *out)
 {
 	uint64_t cut_off = r->skipped + r->pending;
 
-	text_count(out, r->steps, "step");
-	text_puts(out, " run again: ");
-	if (r->differ)
-		text_count(out, r->differ, "difference");
-	else
-		text_puts(out, r->steps ? "nothing differs" : "nothing to compare");
+	text_printf(out, "%s run again: %s", units_say_things(r->steps, "step").text,
+		    r->differ  ? units_say_things(r->differ, "difference").text
+		    : r->steps ? "nothing differs"
+			       : "nothing to compare");
 	if (cut_off)
 		text_printf(out, ", but %" PRIu64 " cut off and not compared", cut_off);
 }

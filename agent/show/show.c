@@ -310,8 +310,7 @@ void show_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 /* what is kept of a stream and was not shown as it came */
 static void show_rest(struct show *s, uint16_t type, const struct clip *clip)
 {
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
+	cleanup_text struct text head = { 0 }, tail = { 0 };
 	uint64_t cut = clip_take(clip, &head, &tail);
 	size_t seen = *shown_of(s, type);
 
