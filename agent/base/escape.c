@@ -70,11 +70,13 @@ void escape_name(struct text *out, const void *bytes, size_t length)
 	size_t shown = utf8_floor(bytes, length, ESCAPE_NAME_MAX);
 	cleanup_text struct text line = { 0 };
 	cleanup_text struct text name = { 0 };
-	char quote;
 
 	escape_line(&line, bytes, shown);
 	escape_turns(&name, &line);
-	quote = memchr(bytes, '\'', shown) && !memchr(bytes, '"', shown) ? '"' : '\'';
+
+	char quote =
+		memchr(bytes, '\'', shown) && !memchr(bytes, '"', shown) ? '"' : '\'';
+
 	text_add(out, &quote, 1);
 	for (size_t i = 0; i < name.length; i++)
 		if (name.bytes[i] == quote)

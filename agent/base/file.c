@@ -60,12 +60,13 @@ int file_read_fd(int fd, const char *path, const char *option, struct text *into
 {
 	char piece[16384];
 	ssize_t n = -1;
-	int r;
 
 	while (!into->failed && (n = io_read_all(fd, piece, sizeof(piece))) > 0)
 		text_add(into, piece, (size_t)n);
 	if (n < 0)
 		return err_set(e, (int)-n, "%s%s", option, path);
-	r = text_check(into, path, e);
+
+	int r = text_check(into, path, e);
+
 	return r < 0 ? err_within(e, "%s", option) : 0;
 }

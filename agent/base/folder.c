@@ -64,11 +64,11 @@ int folder_open(struct folder *f, const char *path, const char *option, bool fre
 
 int folder_enter(int folder, const char *name)
 {
-	int fd;
-
 	if (mkdirat(folder, name, 0777) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(folder, name, ENTER);
+
+	int fd = openat(folder, name, ENTER);
+
 	return fd < 0 ? -errno : fd;
 }
 

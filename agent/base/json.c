@@ -93,7 +93,6 @@ cJSON *json_parse(const char *bytes, size_t length)
 {
 	const char *end = NULL;
 	cleanup_json cJSON *root = NULL;
-	cJSON *whole;
 
 	if (memchr(bytes, '\0', length) || json_crowded(bytes, length))
 		return NULL;
@@ -101,7 +100,9 @@ cJSON *json_parse(const char *bytes, size_t length)
 	while (root && end < bytes + length)
 		if (!strchr(" \t\r\n", *end++))
 			return NULL;
-	whole = root;
+
+	cJSON *whole = root;
+
 	root = NULL;
 	return whole;
 }

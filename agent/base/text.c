@@ -82,10 +82,11 @@ void text_puts(struct text *t, const char *string)
 void text_printf(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
-	char *line;
 
 	va_start(ap, fmt);
-	line = memory_vprintf(fmt, ap);
+
+	char *line = memory_vprintf(fmt, ap);
+
 	va_end(ap);
 	text_puts(t, line);
 	free(line);

@@ -179,10 +179,13 @@ void units_now_utc(const char *form, const char *behind, char *text)
 {
 	struct timespec now;
 	struct tm utc;
-	size_t n;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	n = gmtime_r(&now.tv_sec, &utc) ? strftime(text, UNITS_UTC_BYTES, form, &utc) : 0;
+
+	size_t n = gmtime_r(&now.tv_sec, &utc)
+			   ? strftime(text, UNITS_UTC_BYTES, form, &utc)
+			   : 0;
+
 	(void)snprintf(text + n, UNITS_UTC_BYTES - n, "%s%03ldZ", behind,
 		       now.tv_nsec / 1000000);
 }

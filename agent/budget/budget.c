@@ -96,12 +96,13 @@ int prices_load(const char *path, const char *model_name, struct price *p, struc
 {
 	cleanup_text struct text file = { .max = FILE_MAX };
 	cleanup_json cJSON *root = NULL;
-	const cJSON *row;
 
 	if (file_read(path, "--prices: ", &file, e) < 0)
 		return -e->errnum;
 	root = json_parse(text_string(&file), file.length);
-	row = json_get(root, model_name);
+
+	const cJSON *row = json_get(root, model_name);
+
 	if (!row)
 		row = json_get(root, "*");
 	if (!cJSON_IsObject(root))

@@ -21,7 +21,6 @@ static const char help[] =
 static int undo(struct solve *s, const struct turn *last, struct err *e)
 {
 	struct session *session = &s->task.session;
-	cJSON *o;
 	int r = 0;
 
 	if (last->session != session->id || s->task.plan.stateless)
@@ -34,7 +33,9 @@ static int undo(struct solve *s, const struct turn *last, struct err *e)
 	session->state = last->state;
 	chat_cut(&s->loop.chat, last->messages);
 	show_note(&s->task.show, "at state %" PRIu32 " again; files stay", last->state);
-	o = cJSON_CreateObject();
+
+	cJSON *o = cJSON_CreateObject();
+
 	json_add(o, "command", "rollback");
 	json_add(o, "branch", session->branch);
 	json_add(o, "state", session->state);
@@ -49,8 +50,6 @@ static enum outcome take_turn(struct solve *s, const char *words, struct err *e)
 	struct task *t = &s->task;
 	struct loop *l = &s->loop;
 	cleanup_text struct text text = { 0 };
-	enum outcome end;
-	int r;
 
 	t->budget.used[BUDGET_STEPS] = 0;
 	t->budget.started_ms = units_now_ms();
@@ -60,8 +59,10 @@ static enum outcome take_turn(struct solve *s, const char *words, struct err *e)
 		prompt_task(words, s->binds.files, t->plan.jail->files.count, &text);
 	else
 		text_puts(&text, words);
-	r = loop_hear(l, text_string(&text), e);
-	end = r < 0 ? loop_broken(r) : loop_turns(l, e);
+
+	int r = loop_hear(l, text_string(&text), e);
+	enum outcome end = r < 0 ? loop_broken(r) : loop_turns(l, e);
+
 	if (end == OUTCOME_STOPPED || end == OUTCOME_BROKEN)
 		return end;
 	if (end == OUTCOME_ANSWERED)

@@ -127,8 +127,6 @@ static int plan_prompt(struct confine_policy *p, bool edit, struct err *e)
 static int start(struct repl *r, const struct repl_options *o, struct stop *stop,
 		 struct err *e)
 {
-	int s;
-
 	if (open_files(r, o, stop, e) < 0 ||
 	    lines_open(&r->lines, !o->no_history, stop, e) < 0)
 		return -e->errnum;
@@ -157,7 +155,9 @@ static int start(struct repl *r, const struct repl_options *o, struct stop *stop
 	if (confined_serve(&r->confined, &r->plan, stop, e) < 0 ||
 	    plan_prompt(&r->confined.policy, r->plan.interactive, e) < 0)
 		return -e->errnum;
-	s = confined_go(&r->confined, stop, e);
+
+	int s = confined_go(&r->confined, stop, e);
+
 	/* confined or not: what it was is in the record */
 	s = begin_transcript(r, s, e);
 	if (s == 0)

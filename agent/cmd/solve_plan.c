@@ -94,7 +94,6 @@ int solve_read_task(struct solve *s, struct err *e)
 {
 	struct text *task = &s->asked;
 	sigset_t mask;
-	int r;
 
 	for (size_t i = 0; i < s->o->jail.files.count; i++)
 		if (strcmp(s->o->jail.files.items[i], "-") == 0)
@@ -104,7 +103,9 @@ int solve_read_task(struct solve *s, struct err *e)
 	task->max = SOLVE_TASK_MAX;
 	/* nothing has begun: a signal may just end this process */
 	(void)sigprocmask(SIG_SETMASK, &s->task.stop->before, &mask);
-	r = file_read_fd(STDIN_FILENO, "the task on stdin", "", task, e);
+
+	int r = file_read_fd(STDIN_FILENO, "the task on stdin", "", task, e);
+
 	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (r < 0)
 		return r;

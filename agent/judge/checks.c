@@ -144,7 +144,6 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 {
 	const struct step *step = &v->judge.step;
 	const struct verdict_facts *f = &step->facts;
-	bool passed;
 	int r = text_check(input, "what is to be checked", e);
 
 	v->asked[kind]++;
@@ -152,8 +151,10 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 		r = run(v, kind, input, e);
 	if (r < 0)
 		return r;
-	passed = f->verdict == VERDICT_COMPLETED ||
-		 (f->verdict == VERDICT_EXITED && f->code == 0);
+
+	bool passed = f->verdict == VERDICT_COMPLETED ||
+		      (f->verdict == VERDICT_EXITED && f->code == 0);
+
 	clip_titled("The check printed", &step->out, &step->err, said);
 	clip_titled("Error", &step->trace, NULL, said);
 	if (record(v, kind, input, passed, said, e) < 0)
@@ -204,7 +205,6 @@ int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)
 	cleanup_text struct text ending = { 0 };
 	cleanup_text struct text said = { 0 };
 	cleanup_text struct text last = { 0 };
-	int r;
 
 	if (!v->o->command[CHECKS_PROMPT])
 		return 1;
@@ -216,7 +216,9 @@ int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)
 		text_puts(&input, input.length ? "\n" : "");
 		text_puts(&input, m->text);
 	}
-	r = ask(v, CHECKS_PROMPT, &input, &ending, &said, e);
+
+	int r = ask(v, CHECKS_PROMPT, &input, &ending, &said, e);
+
 	if (r != 0)
 		return r;
 	/* one line alone: the reason is one */

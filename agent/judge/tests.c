@@ -218,22 +218,25 @@ static int judge_taken(struct tests *t, struct err *e)
 {
 	cleanup_json cJSON *verdict = NULL;
 	cleanup_text struct text why = { 0 };
-	const char *problem;
-	bool stands;
-	int r;
 
 	t->has_compared = false;
-	r = t->cases ? tests_cases_judge(t, &verdict, e)
-		     : tests_run(t, "run_tests", true, &t->judge.step, &verdict, e);
+
+	int r = t->cases ? tests_cases_judge(t, &verdict, e)
+			 : tests_run(t, "run_tests", true, &t->judge.step, &verdict, e);
+
 	budget_judged(&t->task->budget, &t->judge.step);
 	if (r < 0)
 		return r;
-	problem = json_text(verdict, "problem");
+
+	const char *problem = json_text(verdict, "problem");
+
 	if (*problem) { /* the files are not what they were; a solution may say so, too */
 		escape_name(&why, problem, strlen(problem));
 		return err_say(e, ESTALE, "--tests: %s", text_string(&why));
 	}
-	stands = cJSON_IsTrue(json_get(verdict, "stands"));
+
+	bool stands = cJSON_IsTrue(json_get(verdict, "stands"));
+
 	if (record(t, verdict, stands, e) < 0)
 		return -e->errnum;
 	if (!stands && !t->words->length)

@@ -47,7 +47,6 @@ static int take_file(struct tests *t, const char *path, struct err *e)
 	cleanup_text struct text bytes = { 0 };
 	cleanup_text struct text to = { 0 };
 	char hex[DIGEST_HEX];
-	int r;
 
 	if (cJSON_GetArraySize(t->taken) == TESTS_TAKEN_FILES) {
 		text_printf(
@@ -57,7 +56,9 @@ static int take_file(struct tests *t, const char *path, struct err *e)
 		return 0;
 	}
 	bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
-	r = session_get_text(&t->task->session, SESSION_FILE, path, &bytes, e);
+
+	int r = session_get_text(&t->task->session, SESSION_FILE, path, &bytes, e);
+
 	t->taken_bytes += bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
 	if (r == -E2BIG || t->taken_bytes > TESTS_TAKEN_BYTES) {
@@ -109,12 +110,12 @@ static int take_folder(struct tests *t, const char *folder, int depth, struct er
 
 int tests_take(struct tests *t, struct err *e)
 {
-	int r;
-
 	cJSON_Delete(t->taken);
 	t->taken = cJSON_CreateArray();
 	t->taken_bytes = 0;
-	r = take_folder(t, "", 0, e);
+
+	int r = take_folder(t, "", 0, e);
+
 	if (r > 0 && !t->taken->child) {
 		text_puts(
 			t->words,

@@ -195,7 +195,6 @@ int http_post(struct http *h, const char *body, size_t length,
 	      const struct http_asker *asker, struct http_end *end, struct err *e)
 {
 	curl_off_t retry_after_s = 0;
-	CURLcode result;
 
 	*end = (struct http_end){ 0 };
 	h->words[0] = '\0';
@@ -203,7 +202,9 @@ int http_post(struct http *h, const char *body, size_t length,
 	h->asker = asker;
 	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, body);
 	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
-	result = curl_easy_perform(h->easy);
+
+	CURLcode result = curl_easy_perform(h->easy);
+
 	(void)curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &end->status);
 	(void)curl_easy_getinfo(h->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	if (retry_after_s > LONGEST_RETRY_AFTER_S)

@@ -30,7 +30,6 @@ static int load_file(struct key *k, const char *file, struct err *e)
 {
 	cleanup_fd int fd = owner_secret(file, "--key-file: ", e);
 	ssize_t n = fd < 0 ? fd : io_read_text(fd, k->bytes, KEY_MAX);
-	int r;
 
 	if (fd < 0)
 		return fd;
@@ -39,7 +38,9 @@ static int load_file(struct key *k, const char *file, struct err *e)
 	if (n < 0)
 		return err_set(e, (int)-n, "--key-file: %s", file);
 	k->length = (size_t)n;
-	r = check(k, file, e);
+
+	int r = check(k, file, e);
+
 	return r < 0 || k->length ? r
 				  : err_say(e, EINVAL, "--key-file: %s is empty", file);
 }
@@ -64,10 +65,10 @@ static int load_variable(struct key *k, const char *provider, struct err *e)
 
 int key_load(struct key *k, const char *file, const char *variable, struct err *e)
 {
-	int r;
-
 	explicit_bzero(k, sizeof(*k));
-	r = file ? load_file(k, file, e) : load_variable(k, variable, e);
+
+	int r = file ? load_file(k, file, e) : load_variable(k, variable, e);
+
 	secret_forget_variables();
 	if (r < 0)
 		explicit_bzero(k, sizeof(*k));

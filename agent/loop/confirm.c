@@ -69,7 +69,6 @@ enum outcome confirm_step(struct loop *l, uint64_t number, struct err *e)
 	cleanup_text struct text line = { 0 };
 	uint64_t asked_ms = units_now_ms();
 	const char *choice = NULL, *reason = "";
-	cJSON *o;
 	int r = 0;
 
 	/* progress goes elsewhere: whoever is asked has not seen it */
@@ -90,7 +89,8 @@ enum outcome confirm_step(struct loop *l, uint64_t number, struct err *e)
 	l->task->budget.started_ms += asked_ms;
 	l->task->plan.deadline_ms += asked_ms;
 
-	o = cJSON_CreateObject();
+	cJSON *o = cJSON_CreateObject();
+
 	json_add(o, "step", number);
 	json_add(o, "choice", choice);
 	if (*reason)

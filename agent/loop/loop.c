@@ -94,7 +94,6 @@ int loop_begin(struct loop *l, struct err *e)
 static int understand(struct loop *l, struct err *e)
 {
 	const struct text *said = &l->reply.text;
-	const char *words;
 
 	text_free(&l->found.code);
 	text_clear(&l->complaint);
@@ -114,7 +113,8 @@ static int understand(struct loop *l, struct err *e)
 	bool whole = l->reply.finish == FINISH_STOP;
 	bool cut = l->reply.finish == FINISH_LENGTH;
 
-	words = extract_complaint(l->found.kind);
+	const char *words = extract_complaint(l->found.kind);
+
 	if ((l->found.kind == EXTRACT_CODE && !l->found.closed && !whole) ||
 	    (cut && (l->found.kind == EXTRACT_ANSWER ||
 		     l->found.kind == EXTRACT_SILENCE || l->complaint.length))) {
@@ -268,11 +268,12 @@ static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 {
 	enum outcome end = loop_ask(l, e);
 	enum budget_kind kind;
-	int r;
 
 	if (end != LOOP_GO_ON)
 		return end;
-	r = understand(l, e);
+
+	int r = understand(l, e);
+
 	if (r == 0)
 		r = checked(l, e);
 	if (r < 0)
@@ -367,10 +368,11 @@ enum outcome loop_run(struct loop *l, struct err *e)
 enum outcome loop_end(struct loop *l, enum outcome end, struct err *e)
 {
 	struct err unheard;
-	int r;
 
 	end = collect(l, end, e);
-	r = record_end(l, end, e, &unheard);
+
+	int r = record_end(l, end, e, &unheard);
+
 	if (r < 0 && end != OUTCOME_BROKEN)
 		*e = unheard;
 	return r < 0 ? OUTCOME_BROKEN : end;

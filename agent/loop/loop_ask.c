@@ -32,7 +32,6 @@ enum outcome loop_unjudged(const struct loop *l, int r, struct err *e)
 static int compact(struct loop *l, uint64_t target, struct err *e)
 {
 	struct compacted done = compact_chat(&l->chat, target, &l->model.gauge);
-	int r;
 
 	if (!done.observations)
 		return 0;
@@ -46,7 +45,9 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 	json_add(o, "observations", done.observations);
 	json_add(o, "bytes", done.bytes);
 	json_add(o, "tokens", done.tokens);
-	r = task_record(l->task, "compact", o, e);
+
+	int r = task_record(l->task, "compact", o, e);
+
 	return r < 0 ? r : 1;
 }
 
@@ -109,11 +110,12 @@ static bool affords(void *arg, const struct usage *usage)
 enum outcome loop_ask(struct loop *l, struct err *e)
 {
 	enum outcome end = make_room(l, e);
-	int r;
 
 	if (end != LOOP_GO_ON)
 		return end;
-	r = checks_prompt(&l->checks, &l->chat, e);
+
+	int r = checks_prompt(&l->checks, &l->chat, e);
+
 	if (r <= 0)
 		return r == 0 ? OUTCOME_REFUSED : loop_unjudged(l, r, e);
 	l->model.affords = affords;

@@ -36,13 +36,13 @@ int out_mark(struct out *o, struct jail_binds *b, struct err *e)
 int out_open(struct out *o, const struct out_options *options, struct jail_binds *b,
 	     struct confine_policy *policy, struct err *e)
 {
-	int r;
-
 	o->limit_bytes = options->limit_bytes;
 	o->hidden = options->hidden;
 	if (!options->folder)
 		return 0;
-	r = out_mark(o, b, e);
+
+	int r = out_mark(o, b, e);
+
 	if (r == 0)
 		r = folder_open(&o->folder, options->folder, "--out", true, e);
 	if (r == 0)

@@ -42,11 +42,12 @@ static const char *below(const char *path)
 static void leave_out(struct out *o, const char *path, const char *why)
 {
 	cleanup_text struct text name = { 0 };
-	cJSON *one;
 
 	if (++o->left_count > OUT_LEFT_MAX)
 		return;
-	one = json_append(o->left);
+
+	cJSON *one = json_append(o->left);
+
 	/* escaped: no byte of it is but for the eye */
 	path = *below(path) ? below(path) : ".";
 	escape_line(&name, path, strlen(path));
@@ -94,11 +95,12 @@ static int leave_unwritten(struct out *o, const char *path, int errnum, struct e
 static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
 {
 	struct copy *c = arg;
-	int r;
 
 	if (length > c->o->limit_bytes - c->o->came - c->bytes)
 		return err_say(e, EFBIG, "--out-limit");
-	r = io_write_all(c->file.fd, bytes, length);
+
+	int r = io_write_all(c->file.fd, bytes, length);
+
 	if (r < 0) {
 		c->failed = -r;
 		return err_set(e, -r, "it cannot be written");
@@ -125,10 +127,10 @@ static void add_file(struct out *o, const char *path, struct copy *c)
 static int take_file(const struct place *in, const char *path, struct copy *c,
 		     struct err *e)
 {
-	int r;
-
 	sha256_init(&c->sum);
-	r = session_get(in->s, SESSION_FILE, path, take_bytes, c, e);
+
+	int r = session_get(in->s, SESSION_FILE, path, take_bytes, c, e);
+
 	in->o->came += c->bytes;
 	if (r == 0)
 		c->failed = -folder_keep(&c->file, path_last(path));
@@ -276,11 +278,12 @@ static int settle(struct session *s, struct err *e)
 int out_collect(struct out *o, struct session *s, bool ended, struct err *e)
 {
 	const struct place top = { o, s, OUT_FOLDER, o->folder.fd, 0 };
-	int r;
 
 	if (o->folder.fd < 0 || o->why.length)
 		return 0;
-	r = s->open ? 0 : err_say(e, ENOTCONN, "the session is gone");
+
+	int r = s->open ? 0 : err_say(e, ENOTCONN, "the session is gone");
+
 	if (r == 0 && ended)
 		r = settle(s, e);
 	if (r == 0) {

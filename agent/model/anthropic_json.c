@@ -133,7 +133,6 @@ static void take_block(struct reply *r, const cJSON *block, long number)
 	const char *type = json_text(block, "type");
 	bool begins = strcmp(type, "tool_use") == 0;
 	const cJSON *input = json_get(block, begins ? "input" : "partial_json");
-	struct call *c;
 
 	if (strcmp(type, "text") == 0 || strcmp(type, "text_delta") == 0)
 		response_text(&r->text, block, "text");
@@ -144,7 +143,9 @@ static void take_block(struct reply *r, const cJSON *block, long number)
 	if (!begins &&
 	    (strcmp(type, "input_json_delta") != 0 || !*json_text(block, "partial_json")))
 		return;
-	c = reply_call(r, number, json_string(block, "id"));
+
+	struct call *c = reply_call(r, number, json_string(block, "id"));
+
 	if (!c)
 		return;
 	if (begins)

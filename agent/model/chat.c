@@ -50,12 +50,12 @@ static void add_call(struct message *m, const struct call *from)
 
 void chat_add_reply(struct chat *c, const struct reply *reply)
 {
-	struct message *m;
-
 	chat_add(c, ROLE_ASSISTANT, text_string(&reply->text), reply->text.length);
 	if (!reply->call_count)
 		return;
-	m = &c->list[c->count - 1];
+
+	struct message *m = &c->list[c->count - 1];
+
 	m->calls = memory_zeroed(reply->call_count, sizeof(*m->calls));
 	for (size_t i = 0; i < reply->call_count; i++)
 		add_call(m, &reply->calls[i]);

@@ -85,11 +85,11 @@ static void cover(const struct mask *mask, struct reply *r)
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	      struct reply *reply, struct err *e)
 {
-	int r;
-
 	reply_begin(reply);
-	r = m->provider->dialect ? server_ask(m, chat, deadline_ms, reply, e)
-				 : scripted_ask(m, chat, reply, e);
+
+	int r = m->provider->dialect ? server_ask(m, chat, deadline_ms, reply, e)
+				     : scripted_ask(m, chat, reply, e);
+
 	if (r < 0)
 		return r;
 	reply_end(reply, &m->serial);

@@ -220,11 +220,12 @@ static int fail(const cJSON *body, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 	const cJSON *error = json_get(body, "error");
-	enum fault fault;
 
 	if (!cJSON_IsObject(error) && !cJSON_IsString(error))
 		return 0;
-	fault = response_fault(body, &words);
+
+	enum fault fault = response_fault(body, &words);
+
 	return err_say(e,
 		       fault == FAULT_LENGTH    ? EMSGSIZE
 		       : fault == FAULT_UNKNOWN ? EAGAIN

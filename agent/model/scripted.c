@@ -69,10 +69,11 @@ static bool at_turn(const struct script *s)
 int scripted_open(struct model *m, struct err *e)
 {
 	struct script *s = &m->script;
-	int r;
 
 	s->text.max = SCRIPT_MAX;
-	r = file_read(s->path, "--model: the script ", &s->text, e);
+
+	int r = file_read(s->path, "--model: the script ", &s->text, e);
+
 	if (r < 0)
 		return r;
 	s->rest = (struct span){ text_string(&s->text), s->text.length };

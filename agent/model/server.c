@@ -175,10 +175,11 @@ static int refuse(struct turn *t, struct err *e)
 	cleanup_text struct text words = { 0 };
 	cleanup_json cJSON *root =
 		json_parse(text_string(&t->http.body), t->http.body.length);
-	enum fault fault;
 
 	(void)mask_json(t->answer.mask, root);
-	fault = response_fault(root, &words);
+
+	enum fault fault = response_fault(root, &words);
+
 	t->facts.quota = fault == FAULT_QUOTA;
 	if (t->http.status == 404)
 		return err_say(

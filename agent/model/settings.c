@@ -26,7 +26,6 @@ static int take(const char *item, cJSON *into, struct err *e)
 {
 	const char *json = strchrnul(item, '=');
 	size_t length = (size_t)(json - item);
-	cJSON *value;
 
 	if (!*json || !length || strspn(item, TEXT_WORD "-") != length)
 		return err_say(
@@ -43,7 +42,9 @@ static int take(const char *item, cJSON *into, struct err *e)
 				       reserved[i].instead);
 	if (json_get(into, key))
 		return err_say(e, EINVAL, "--set: '%.80s' is given twice", key);
-	value = json_parse(json + 1, strlen(json + 1));
+
+	cJSON *value = json_parse(json + 1, strlen(json + 1));
+
 	if (!value)
 		return err_say(
 			e, EINVAL,

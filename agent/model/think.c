@@ -157,14 +157,15 @@ static void take_line(struct scan *s, struct span line)
 	const char *end = s->rest.at + s->rest.length;
 	struct tag tag;
 	const char *at = find_tag(line, NULL, &tag);
-	const char *behind;
 
 	if (!at) {
 		text_add(&s->kept, line.at, (size_t)(s->rest.at - line.at));
 		return;
 	}
 	s->found = true;
-	behind = tag.end;
+
+	const char *behind = tag.end;
+
 	if (tag.closing) {
 		disown(s, line.at, at);
 	} else {
@@ -199,7 +200,6 @@ int think_split(struct reply *r, struct err *e)
 			  .line_end = text_string(&r->text),
 			  .kept.max = REPLY_TEXT_MAX + 1,
 			  .thoughts = &r->reasoning };
-	int bad;
 
 	while (s.rest.length) {
 		struct span line = next_line(&s);
@@ -210,7 +210,9 @@ int think_split(struct reply *r, struct err *e)
 		else
 			take_line(&s, line);
 	}
-	bad = text_check(&s.kept, "the model's reply", e);
+
+	int bad = text_check(&s.kept, "the model's reply", e);
+
 	if (bad == 0)
 		bad = text_check(&r->reasoning, "the model's reasoning", e);
 	if (bad == 0 && s.found)

@@ -103,7 +103,6 @@ void tool_read(const struct reply *reply, bool tools, struct extract *x,
 	       struct text *complaint)
 {
 	bool answer = false;
-	const char *words;
 
 	*x = (struct extract){ .closed = true, .code.max = EXTRACT_CODE_MAX };
 	if (!reply->call_count)
@@ -131,7 +130,9 @@ void tool_read(const struct reply *reply, bool tools, struct extract *x,
 		x->kind = extract_kind(&x->code);
 	if (answer && !complaint->length && x->kind != EXTRACT_TOO_LONG)
 		x->kind = x->kind == EXTRACT_CODE ? EXTRACT_ANSWER : EXTRACT_SILENCE;
-	words = extract_complaint(x->kind);
+
+	const char *words = extract_complaint(x->kind);
+
 	text_puts(complaint, words ? words : "");
 }
 

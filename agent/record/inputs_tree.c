@@ -131,10 +131,10 @@ static int is_module(const struct dirent *entry)
 
 static int add_all(struct tree *t, int fd, char hex[DIGEST_HEX], struct err *e)
 {
-	int r;
-
 	sha256_init(&t->sum);
-	r = add_folder(t, fd, ".", e);
+
+	int r = add_folder(t, fd, ".", e);
+
 	digest_hex(&t->sum, hex);
 	return r;
 }
@@ -152,13 +152,14 @@ int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
 	struct tree all = { .takes = folder_has, .stop = stop };
 	struct stat st;
 	cleanup_fd int fd = file_look_at(path, "", &st, e);
-	int r;
 
 	if (fd < 0)
 		return fd;
 	if (!S_ISDIR(st.st_mode))
 		return inputs_fd(fd, path, stop, hex, bytes, e);
-	r = add_all(&all, fd, hex, e);
+
+	int r = add_all(&all, fd, hex, e);
+
 	*bytes = all.bytes;
 	return r < 0 && r != -EINTR ? err_within(e, "%s: ", path) : r;
 }

@@ -84,7 +84,6 @@ static int take_line(struct reader *reader, struct err *e)
 	const struct text *line = &reader->line;
 	struct chain next = r->chain;
 	cleanup_json cJSON *root = NULL;
-	const char *event;
 
 	if (chain_check(&next, text_string(line), line->length, &r->why) < 0)
 		return 0;
@@ -94,7 +93,9 @@ static int take_line(struct reader *reader, struct err *e)
 		return 0;
 	}
 	root = json_parse(line->bytes, line->length);
-	event = json_text(root, "event");
+
+	const char *event = json_text(root, "event");
+
 	if (check_event(r, next.lines, event) < 0)
 		return 0;
 	if (next.lines == 1 && (!json_u32(root, "format", &r->format) || !r->format ||

@@ -171,11 +171,12 @@ static void add_reasoning(cJSON *object, const struct text *thought)
 cJSON *record_reply(const struct reply *reply, const struct usage *usage)
 {
 	cJSON *o = cJSON_CreateObject();
-	cJSON *calls;
 
 	json_add(o, "text", &reply->text);
 	add_reasoning(o, &reply->reasoning);
-	calls = reply->call_count ? cJSON_AddArrayToObject(o, "calls") : NULL;
+
+	cJSON *calls = reply->call_count ? cJSON_AddArrayToObject(o, "calls") : NULL;
+
 	for (size_t i = 0; i < reply->call_count; i++) {
 		const struct call *c = &reply->calls[i];
 		cJSON *one = json_append(calls);
@@ -264,13 +265,13 @@ void record_begin(char *const *argv)
 
 void record_origin(cJSON *o)
 {
-	cJSON *argv;
-
 	json_add(o, "format", RECORD_FORMAT);
 	json_add(o, "stepjail_agent", AGENT_VERSION);
 	json_add(o, "host", origin.host);
 	json_add(o, "uid", origin.uid);
-	argv = cJSON_AddArrayToObject(o, "argv");
+
+	cJSON *argv = cJSON_AddArrayToObject(o, "argv");
+
 	for (char *const *word = origin.argv; word && *word; word++)
 		(void)cJSON_AddItemToArray(argv, json_mended(*word, strlen(*word)));
 	json_add(o, "started", origin.started);

@@ -14,14 +14,14 @@ int shown_plan(struct shown *s, const struct folder *out, const struct transcrip
 	       struct confine_policy *policy, struct err *e)
 {
 	cleanup_text struct text path = { 0 };
-	int r;
 
 	*s = SHOWN_NONE;
 	s->out = out && out->fd >= 0 ? out : NULL;
 	if (s->out || t->fd < 0)
 		return 0;
 	/* nobody asked for it by name: only where the agent can be kept to it */
-	r = confine_landlock_abi(e);
+	int r = confine_landlock_abi(e);
+
 	if (r <= 0)
 		return r;
 	text_printf(&path, "%s." SHOWN, text_string(&t->path));
@@ -68,13 +68,14 @@ static void save(const struct shown *s, int folder, uint64_t step, struct media_
 {
 	cleanup_text struct text name = { 0 };
 	const struct text *path = s->out ? &s->out->path : &s->folder.path;
-	int r;
 
 	text_printf(&name, "step-%" PRIu64 "-%" PRIu32 ".%s", step, m->head.object + 1,
 		    media_forms[m->head.kind].ending);
-	r = folder < 0 ? folder
-	    : s->out   ? write_whole(folder, text_string(&name), &m->bytes)
-		       : write_begun(folder, text_string(&name), &m->bytes);
+
+	int r = folder < 0 ? folder
+		: s->out   ? write_whole(folder, text_string(&name), &m->bytes)
+			   : write_begun(folder, text_string(&name), &m->bytes);
+
 	if (r == 0)
 		text_printf(&m->saved, "%s%s/%s", text_string(path),
 			    s->out ? "/" SHOWN : "", text_string(&name));

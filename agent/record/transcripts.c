@@ -60,14 +60,15 @@ int transcripts_find(struct transcripts *t, struct err *e)
 {
 	cleanup_free char *path = path_of_state("transcripts/", e);
 	const struct dirent *entry;
-	DIR *dir;
 
 	*t = TRANSCRIPTS_NONE;
 	if (!path)
 		return err_within(e, "transcripts: ");
 	path_absolute(path, &t->path);
 	t->fd = open(text_string(&t->path), FOLDER_FLAGS);
-	dir = t->fd < 0 ? NULL : fdopendir(dup(t->fd));
+
+	DIR *dir = t->fd < 0 ? NULL : fdopendir(dup(t->fd));
+
 	if (!dir)
 		return err_set(e, errno, "transcripts: the folder %s",
 			       text_string(&t->path));

@@ -119,13 +119,13 @@ static void open_history(struct lines *l)
 	HistEvent event;
 	struct err unheard;
 	cleanup_free char *path = path_of_state("history", &unheard);
-	int fd;
 
 	if (!path)
 		return;
 	(void)history(l->history, &event, H_LOAD, path);
 	/* now, for it is written when nothing can be opened any more */
-	fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
 	l->history_file = fd < 0 ? NULL : fdopen(fd, "w");
 }
 

@@ -238,9 +238,10 @@ static int act(struct repl *r, char *text, struct err *e)
 int repl_command(struct repl *r, const char *line, size_t length, struct err *e)
 {
 	cleanup_text struct text copy = { 0 };
-	int s;
 
 	text_add(&copy, line + 1, length - 1);
-	s = act(r, copy.length ? copy.bytes : (char[]){ "" }, e);
+
+	int s = act(r, copy.length ? copy.bytes : (char[]){ "" }, e);
+
 	return s >= 0 || s == -EINTR || r->transcript.failed ? s : repl_go_on(r, e);
 }

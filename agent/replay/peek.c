@@ -139,12 +139,13 @@ __attribute__((noreturn)) static void be_child(int fd, const char *path, pid_t p
 {
 	cleanup_text struct text words = { .max = PEEK_BYTES };
 	struct err e = { 0 };
-	int r;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
 	    dup2(fd, 0) < 0 || close_range(1, UINT_MAX, 0) < 0)
 		_exit(125);
-	r = look(0, path, &words, &e);
+
+	int r = look(0, path, &words, &e);
+
 	said->length = r < 0 ? sizeof(e.text) : words.length;
 	memcpy(said->bytes, r < 0 ? e.text : text_string(&words), said->length);
 	_exit(r < 0);
@@ -167,12 +168,13 @@ int peek_take(struct peek *p, const char *words, size_t length, struct err *e)
 	size_t count = 0;
 	const char *operand;
 	enum opt_help help = OPT_HELP_NO;
-	int r;
 
 	for (size_t at = 0; at < length && count < WORDS_MAX;
 	     at += strlen(words + at) + 1)
 		argv[count++] = (char *)(uintptr_t)words + at;
-	r = options_parse(&solve, argv, p, &operand, &help, e);
+
+	int r = options_parse(&solve, argv, p, &operand, &help, e);
+
 	if (r == 0 && (help || !p->jail.rootfs || !p->jail.step_ms ||
 		       count == WORDS_MAX || (p->skills && !good_file(p->skills))))
 		r = err_say(e, EBADMSG, "an option is missing, or there are too many");

@@ -260,12 +260,14 @@ static int take_code(struct replay *r, const cJSON *line, struct err *e)
 static int go_to(struct replay *r, const cJSON *line, struct err *e)
 {
 	uint32_t state;
-	int s;
 
 	if (r->plan.stateless || !json_u32(line, "state_number", &state) ||
 	    state == r->session->state)
 		return 0;
-	s = session_change(r->session, SESSION_ROLLBACK, r->session->branch, state, e);
+
+	int s = session_change(r->session, SESSION_ROLLBACK, r->session->branch, state,
+			       e);
+
 	if (s == 0)
 		r->session->state = state;
 	return s == -EINTR ? s : replay_renew(r, e);

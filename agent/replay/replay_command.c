@@ -14,12 +14,14 @@ static int put(struct replay *r, const cJSON *line, struct err *e)
 {
 	const cJSON *file = json_get(line, "file");
 	const char *name = json_text(file, "name");
-	const char *path;
 	cleanup_fd int fd = -1;
 
 	if (!*name)
 		return err_say(e, EBADMSG, "the transcript does not say which file");
-	path = replay_file(r, json_text(file, "path"), json_text(file, "sha256"), e);
+
+	const char *path =
+		replay_file(r, json_text(file, "path"), json_text(file, "sha256"), e);
+
 	if (!path)
 		return -e->errnum;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -48,10 +48,10 @@ static void say_missing(const struct confine_policy *p, const struct confine_fac
 
 int confined_go(struct confined *c, struct stop *stop, struct err *e)
 {
-	int r;
-
 	c->policy.needs |= CONFINE_CHILDREN;
-	r = confine_self(&c->policy, &c->facts, e);
+
+	int r = confine_self(&c->policy, &c->facts, e);
+
 	if (r < 0)
 		return r;
 	say_missing(&c->policy, &c->facts, stop);

@@ -57,10 +57,11 @@ static int list_folder(int fd, struct input_file *f, struct err *e)
 static int take_name(struct input_file *f, struct err *e)
 {
 	cleanup_text struct text whole = { 0 };
-	const char *name;
 
 	path_absolute(f->path, &whole);
-	name = path_last(text_string(&whole));
+
+	const char *name = path_last(text_string(&whole));
+
 	if (strlen(name) >= sizeof(f->name))
 		return err_set(e, ENAMETOOLONG, "--file: %s", f->path);
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
@@ -92,13 +93,14 @@ int input_file_look(const char *path, struct input_file *f, struct err *e)
 {
 	struct stat st;
 	cleanup_fd int fd = file_look_at(path, "--file: ", &st, e);
-	int r;
 
 	if (fd < 0)
 		return fd;
 	f->path = path;
 	f->folder = S_ISDIR(st.st_mode);
-	r = take_name(f, e);
+
+	int r = take_name(f, e);
+
 	if (r < 0)
 		return r;
 	return f->folder ? list_folder(fd, f, e) : input_file_look_at(fd, f, e);
@@ -194,14 +196,15 @@ int input_file_take_stream(const char *path, uint64_t limit_bytes, struct stop *
 	cleanup_fd int from = number >= 0 ? fcntl(number, F_DUPFD_CLOEXEC, 3)
 					  : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	cleanup_fd int to = -1;
-	int r;
 
 	if (from < 0)
 		return err_set(e, errno, "--file: %s", path);
 	to = nameless(e);
 	if (to < 0)
 		return to;
-	r = copy(from, to, path, limit_bytes, stop, e);
+
+	int r = copy(from, to, path, limit_bytes, stop, e);
+
 	if (r == 0 && lseek(to, 0, SEEK_SET) < 0)
 		r = err_set(e, errno, "--file: %s", path);
 	return r < 0 ? r : io_steal_fd(&to);

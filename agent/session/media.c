@@ -83,7 +83,6 @@ static const struct media_item *begin(struct media_list *l, const char *bytes,
 				      size_t length)
 {
 	struct media m;
-	struct media_item *item;
 
 	if (length < sizeof(m) || length > sizeof(m) + MEDIA_NAME_MAX)
 		return refuse(l);
@@ -94,8 +93,11 @@ static const struct media_item *begin(struct media_list *l, const char *bytes,
 		return refuse(l);
 	if (!l->items)
 		l->items = memory_zeroed(MEDIA_ITEMS_MAX, sizeof(*l->items));
-	item = &l->items[l->count++]; /* there is room: each object has each kind once */
+
+	struct media_item *item =
+		&l->items[l->count++]; /* there is room: each object has each kind once */
 	item->head = m;
+
 	item->bytes.max = MEDIA_STEP_BYTES;
 	text_add(&item->name, bytes, length);
 	item->state = m.flags & MEDIA_LEFT_OUT               ? MEDIA_ABSENT

@@ -34,10 +34,11 @@ static const cJSON *ask(struct session *s, uint16_t type, const void *head,
 			size_t head_bytes, struct err *e)
 {
 	struct session_frame f = { 0 };
-	int event;
 
 	serve_queue(&s->serve, type, s->id, head, head_bytes, NULL, 0);
-	event = next_answer(s, &f);
+
+	int event = next_answer(s, &f);
+
 	if (event == SERVE_FRAME && f.type == WIRE_STATE && cJSON_IsObject(f.json))
 		return f.json;
 	(void)session_failed(s, event, &f, e);
@@ -191,14 +192,17 @@ int session_entry_next(const struct text *list, size_t *at, struct session_entry
 {
 	const char *line = text_string(list) + *at;
 	char *end = NULL;
-	uint64_t size_bytes;
-	const char *name;
 
 	if (*at >= list->length)
 		return 0;
 	*at += strlen(line) + 1;
-	size_bytes = line[0] && line[1] == ' ' ? strtoull(line + 2, &end, 10) : 0;
-	name = end && end != line + 2 && *end == ' ' ? strchr(end + 1, ' ') : NULL;
+
+	uint64_t size_bytes =
+		line[0] && line[1] == ' ' ? strtoull(line + 2, &end, 10) : 0;
+
+	const char *name =
+		end && end != line + 2 && *end == ' ' ? strchr(end + 1, ' ') : NULL;
+
 	if (!name)
 		return -EBADMSG;
 	*entry = (struct session_entry){ line[0], size_bytes, strtoull(end + 1, NULL, 10),

@@ -23,10 +23,7 @@ void serve_init(struct serve *v, struct stop *stop)
 {
 	memset(v, 0, sizeof(*v));
 	v->stop = stop;
-	v->child.pidfd = -1;
-	v->socket = -1;
-	v->diag_fd = -1;
-	v->typed_fd = -1;
+	v->child.pidfd = v->socket = v->diag_fd = v->typed_fd = -1;
 }
 
 void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,

@@ -209,7 +209,6 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 		 struct err *e)
 {
 	uint64_t started_ms = units_now_ms();
-	int r;
 
 	clear_step(step, s->plan->step_ms);
 	media_clear(&s->media);
@@ -224,7 +223,9 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	} else {
 		queue_code(s, code, length);
 	}
-	r = text_check(&s->serve.to_send, "the step's code", e);
+
+	int r = text_check(&s->serve.to_send, "the step's code", e);
+
 	if (r == 0)
 		r = run_to_end(s, step, e);
 	s->serve.typed_fd = -1;

@@ -94,12 +94,13 @@ void live_add(struct live *l, const char *words, size_t length, size_t columns,
 bool live_end(struct live *l, size_t columns, struct text *out)
 {
 	cleanup_text struct text plain = { 0 };
-	bool whole;
 
 	stream_end(&l->stream, &plain);
 	lay_out(l, &plain, columns, out);
 	live_row_end(l, out);
-	whole = !l->full;
+
+	bool whole = !l->full;
+
 	*l = (struct live){ .mark = l->mark, .prose = l->prose, .bounded = l->bounded };
 	return whole;
 }
