@@ -21,7 +21,6 @@
 #include <curl/curl.h>
 
 #include <linux/capability.h>
-#include <linux/seccomp.h>
 
 #include "init/filter.h"
 #include "init/io.h"

@@ -14,7 +14,6 @@
 
 #include <curl/curl.h>
 
-#include "init/io.h"
 #include "jail/egress/proxy/head.h"
 
 #define RESOLVED_BYTES 8192

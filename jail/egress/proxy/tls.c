@@ -8,7 +8,6 @@
 #include <curl/curl.h>
 #include <openssl/ssl.h>
 
-#include "init/io.h"
 #include "jail/egress/proxy/proxy.h"
 
 ssize_t tls_move(struct connection *c, bool in, void *bytes, size_t length)
