@@ -32,36 +32,32 @@ static struct egress_row *noted[EGRESS_AT_ONCE], lost;
 static struct pollfd child[] = { [0 ... LISTENER] = { -1, POLLIN, 0 } };
 
 /* of HOST:NAME=FD, which options.c has checked */
-static int read_secret(const struct proxy *p, const char *spec, struct secret *s,
-		       struct err *e)
+static int read_secret(const struct proxy *p, char *spec, struct secret *s, struct err *e)
 {
-	const char *colon = strchr(spec, ':'), *equals = strchr(spec, '=');
-	int name = (int)(equals - spec), fd = atoi(equals + 1);
+	char *colon = strchr(spec, ':'), *equals = strchr(spec, '=');
+	int fd = atoi(equals + 1);
 	ssize_t n = io_read_text(fd, s->value, sizeof(s->value));
-	struct place to;
 
 	(void)close(fd);
+	*equals = '\0';
+	s->name = colon + 1;
 	if (n < 0)
-		return err_set(e, (int)-n, "--secret-header: read the file of %.*s", name,
-			       spec);
+		return err_set(e, (int)-n, "--secret-header: read the file of %s", spec);
 	while (n > 0 && strchr("\r\n", s->value[n - 1]))
 		s->value[--n] = '\0';
 	for (ssize_t i = 0; i < n || i == 0; i++)
 		if (s->value[i] < ' ' || s->value[i] > '~')
 			return err_say(
 				e, EINVAL,
-				"--secret-header: the file of %.*s must have one line, of ASCII without control bytes",
-				name, spec);
-	(void)snprintf(s->name, sizeof(s->name), "%.*s", (int)(equals - colon - 1),
-		       colon + 1);
-	if (place_read(spec, (size_t)(colon - spec), 443, false, &to, e) < 0)
+				"--secret-header: the file of %s must have one line, of ASCII without control bytes",
+				spec);
+	if (place_read(spec, (size_t)(colon - spec), 443, false, &s->to, e) < 0)
 		return err_within(e, "--secret-header: ");
-	memcpy(s->host, to.host, sizeof(s->host));
-	return find_rule(p, &to)
+	return find_rule(p, &s->to)
 		       ? 0
 		       : err_say(e, EINVAL,
 				 "--secret-header: %s:443 is not allowed: --allow-host %s:443",
-				 to.host, to.host);
+				 s->to.host, s->to.host);
 }
 
 static int read_words(struct proxy *p, char **argv, struct err *e)

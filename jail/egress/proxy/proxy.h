@@ -25,7 +25,6 @@
 #include "jail/egress/log.h"
 
 #define SECRETS_MAX 8
-#define SECRET_BYTES 4096
 /* of what the proxy answers itself: RFC 9209 */
 #define PROXY_STATUS "Proxy-Status: stepjail-egress\r\n"
 /* A field of requests, and what then follows a response that came whole: between a guest
@@ -35,7 +34,9 @@
 
 /* of --secret-header HOST:NAME=FILE */
 struct secret {
-	char host[PLACE_HOST_MAX], name[128], value[SECRET_BYTES];
+	struct place to;
+	const char *name; /* in argv */
+	char value[4096];
 };
 
 /* what all processes share */

@@ -156,7 +156,7 @@ int relay_request(struct connection *c, struct head *h)
 	if (h->to.port != (c->tls ? 443 : 80))
 		put(&up, ":%u", h->to.port);
 	for (size_t i = 0; c->tls && i < c->proxy->secrets; i++, s++)
-		if (strcmp(s->host, h->to.host) == 0) {
+		if (strcmp(s->to.host, h->to.host) == 0) {
 			head_drop(h, s->name);
 			put(&up, "\r\n%s: %s", s->name, s->value);
 		}
