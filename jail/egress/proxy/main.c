@@ -20,9 +20,6 @@
 
 #define END_MS 1000
 
-static struct place rules[EGRESS_RULES];
-static struct secret secrets[SECRETS_MAX];
-
 /* the processes of connections; of a slot that is free, the fd is -1 */
 #define CONTROL EGRESS_AT_ONCE
 #define LISTENER (EGRESS_AT_ONCE + 1)
@@ -75,28 +72,28 @@ static int read_words(struct proxy *p, char **argv, struct err *e)
 	return r;
 }
 
-static int prepare(struct proxy *p, struct egress_log **log, int log_fd, struct err *e)
+static int prepare(struct proxy *p, int log_fd, struct err *e)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* the kernel reaps */
 	(void)signal(SIGCHLD, SIG_IGN);
-	*log = mmap(NULL, sizeof(**log), PROT_READ | PROT_WRITE, MAP_SHARED, log_fd, 0);
+	p->log = mmap(NULL, sizeof(*p->log), PROT_READ | PROT_WRITE, MAP_SHARED, log_fd,
+		      0);
 	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	(void)close(log_fd);
-	return *log == MAP_FAILED || p->shared == MAP_FAILED
+	return p->log == MAP_FAILED || p->shared == MAP_FAILED
 		       ? err_set(e, errno, "egress: prepare")
 		       : 0;
 }
 
 /* The row of the log for that of a connection. Refused ones have few; an allowed one that
  * finds none left has that of its rule. */
-static struct egress_row *find_row(const struct proxy *p, struct egress_log *log,
-				   struct egress_row *row)
+static struct egress_row *find_row(const struct proxy *p, struct egress_row *row)
 {
 	struct place at = { .port = (uint16_t)row->port };
 	bool allowed = egress_words[row->end].allowed;
-	struct egress_row *to = log->row, *end = to + log->rows;
+	struct egress_row *to = p->log->row, *end = to + p->log->rows;
 	const struct place *rule;
 	uint32_t alike = 0;
 
@@ -109,28 +106,29 @@ static struct egress_row *find_row(const struct proxy *p, struct egress_log *log
 	memcpy(at.host, row->host, sizeof(at.host));
 	rule = allowed ? find_rule(p, &at) : NULL;
 	if (alike >= EGRESS_NAMES && !rule) {
-		log->more++;
+		p->log->more++;
 		return &lost;
 	}
 	if (alike >= EGRESS_NAMES && strcmp(rule->host, row->host) != 0) {
 		memcpy(row->host, rule->host, sizeof(row->host));
-		return find_row(p, log, row);
+		return find_row(p, row);
 	}
 	*to = (struct egress_row){ .port = row->port };
 	to->end = allowed ? EGRESS_DONE : row->end;
 	memcpy(to->host, row->host, sizeof(row->host));
-	log->rows++;
+	p->log->rows++;
 	return to;
 }
 
 /* What a process has told before it goes on, or at its end. It can have written anything,
  * and has one row of the log, once. */
-static void note(const struct proxy *p, struct egress_log *log, struct egress_row row,
-		 struct egress_row **to, bool ended)
+static void note(const struct proxy *p, size_t slot, bool ended)
 {
+	struct egress_row row = p->shared->row[slot], **to = &noted[slot];
+
 	egress_clamp(&row);
 	if (!*to) {
-		*to = find_row(p, log, &row);
+		*to = find_row(p, &row);
 		(*to)->times++;
 	}
 	if (ended) {
@@ -145,18 +143,18 @@ static void note(const struct proxy *p, struct egress_log *log, struct egress_ro
 }
 
 /* Hear a process: its row is to be noted, or it has ended. */
-static void hear(const struct proxy *p, struct egress_log *log, size_t slot)
+static void hear(const struct proxy *p, size_t slot)
 {
 	char word;
 	bool ended = recv(child[slot].fd, &word, 1, MSG_DONTWAIT) != 1;
 
-	note(p, log, p->shared->row[slot], &noted[slot], ended);
+	note(p, slot, ended);
 	if (ended || send(child[slot].fd, &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		io_close_fd(&child[slot].fd);
 }
 
-static _Noreturn void be_child(struct proxy *p, struct egress_log *log, size_t slot,
-			       int client, int socket, pid_t parent)
+static _Noreturn void be_child(struct proxy *p, size_t slot, int client, int socket,
+			       pid_t parent)
 {
 	const struct rlimit none = { 0 }, memory = { 512u << 20, 512u << 20 };
 	struct connection c = { .proxy = p,
@@ -167,8 +165,9 @@ static _Noreturn void be_child(struct proxy *p, struct egress_log *log, size_t s
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
 	    setrlimit(RLIMIT_NPROC, &none) < 0 || setrlimit(RLIMIT_AS, &memory) < 0 ||
-	    munmap(log, sizeof(*log)) < 0)
+	    munmap(p->log, sizeof(*p->log)) < 0)
 		_exit(1);
+	p->log = NULL;
 	(void)close(p->listener);
 	for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
 		io_close_fd(&child[i].fd);
@@ -176,7 +175,7 @@ static _Noreturn void be_child(struct proxy *p, struct egress_log *log, size_t s
 	_exit(0);
 }
 
-static void take(struct proxy *p, struct egress_log *log)
+static void take(struct proxy *p)
 {
 	pid_t parent = getpid(), pid;
 	size_t slot = 0;
@@ -191,12 +190,12 @@ static void take(struct proxy *p, struct egress_log *log)
 	noted[slot] = NULL;
 	pid = fork();
 	if (pid == 0)
-		be_child(p, log, slot, client, ends[1], parent);
+		be_child(p, slot, client, ends[1], parent);
 	(void)close(ends[1]);
 	child[slot].fd = ends[0];
 }
 
-static void run(struct proxy *p, struct egress_log *log)
+static void run(struct proxy *p)
 {
 	uint64_t until = 0;
 
@@ -214,9 +213,9 @@ static void run(struct proxy *p, struct egress_log *log)
 			continue;
 		for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
 			if (child[i].revents)
-				hear(p, log, i);
+				hear(p, i);
 		if (child[LISTENER].revents)
-			take(p, log);
+			take(p);
 		if (child[CONTROL].revents) {
 			child[CONTROL].fd = -1;
 			until = clock_now_ms() + END_MS;
@@ -224,14 +223,13 @@ static void run(struct proxy *p, struct egress_log *log)
 	}
 	for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
 		if (child[i].fd >= 0)
-			note(p, log, p->shared->row[i], &noted[i], true);
-	log->whole = 1;
+			note(p, i, true);
+	p->log->whole = 1;
 }
 
 int main(int argc, char **argv)
 {
-	struct egress_log *log = NULL;
-	struct proxy p = { .rule = rules, .secret = secrets };
+	static struct proxy p;
 	struct err e = { 0 };
 	int log_fd, r;
 
@@ -239,11 +237,11 @@ int main(int argc, char **argv)
 			       &p.listener, &p.limit_bytes) != 4)
 		return 125;
 	r = read_words(&p, argv + 2, &e);
-	r = r ? r : prepare(&p, &log, log_fd, &e);
-	r = r ? r : confine(&log->landlock_abi, &e);
+	r = r ? r : prepare(&p, log_fd, &e);
+	r = r ? r : confine(&p.log->landlock_abi, &e);
 	e.errnum = r < 0 ? -r : 0;
 	if (send(p.control, &e, sizeof(e), MSG_NOSIGNAL) < 0 || r < 0)
 		return 125;
-	run(&p, log);
+	run(&p);
 	return 0;
 }

@@ -48,10 +48,11 @@ struct shared {
 struct proxy {
 	int control, listener; /* end of file on control: the run has ended */
 	uint64_t limit_bytes;
-	struct place *rule;
-	struct secret *secret;
+	struct place rule[EGRESS_RULES];
+	struct secret secret[SECRETS_MAX];
 	size_t rules, secrets;
 	struct shared *shared;
+	struct egress_log *log; /* NULL in the process of a connection */
 };
 
 /* a connection, in its own process */
