@@ -27,8 +27,9 @@ const struct egress_words egress_words[EGRESS_ENDS] = {
 
 void egress_clamp(struct egress_row *row)
 {
-	row->host[sizeof(row->host) - 1] = '\0';
-	for (char *at = row->host; *at; at++)
+	row->to.literal = false; /* a bool that others wrote need not be one */
+	row->to.host[sizeof(row->to.host) - 1] = '\0';
+	for (char *at = row->to.host; *at; at++)
 		if (!isalnum((unsigned char)*at) && !strchr("-_.:*", *at))
 			*at = '?';
 	if (row->end >= EGRESS_ENDS)

@@ -39,9 +39,9 @@ enum egress_end {
 
 /* of one host and port, as far as it was allowed, or refused */
 struct egress_row {
-	char host[PLACE_HOST_MAX]; /* empty: no host could be read. Or a rule's wildcard,
-				    * for names that had no row any more */
-	uint32_t port;
+	/* its host is empty where none could be read; or a rule's wildcard, for names that
+	 * had no row any more */
+	struct place to;
 	uint32_t end;    /* enum egress_end: why the last one failed; EGRESS_DONE */
 	uint32_t times;  /* counted before anything is sent */
 	uint32_t failed; /* of them */

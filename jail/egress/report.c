@@ -69,11 +69,11 @@ void egress_print(const struct egress *g, struct egress_log *seen, FILE *out)
 		if (memcmp(row, was, sizeof(*row)) == 0)
 			continue;
 		(void)fputs(comma, out);
-		json_after("{\"host\":", row->host, out);
+		json_after("{\"host\":", row->to.host, out);
 		(void)fprintf(out,
 			      ",\"port\":%u,\"allowed\":%s,\"times\":%u,\"failed\":%u"
 			      ",\"sent\":%" PRIu64 ",\"received\":%" PRIu64,
-			      row->port,
+			      row->to.port,
 			      egress_words[row->end].allowed ? "true" : "false",
 			      row->times - was->times, row->failed - was->failed,
 			      row->sent - was->sent, row->received - was->received);
@@ -100,7 +100,7 @@ void egress_tell(const struct egress *g)
 		if (why)
 			(void)fprintf(stderr,
 				      "stepjail: egress: %.260s:%u, %u time%s: %s\n",
-				      row->host[0] ? row->host : "?", row->port,
+				      row->to.host[0] ? row->to.host : "?", row->to.port,
 				      row->failed, row->failed == 1 ? "" : "s", why);
 	}
 	if (log && log->bypass)

@@ -370,7 +370,9 @@ START_TEST(the_log_is_printed)
 	ck_assert_ptr_nonnull(
 		strstr(text, "\"why\":\"its process ended before it did\""));
 	log = (struct egress_log){ .rows = 1 };
-	log.row[0] = (struct egress_row){ "a\x01*\"b", 80, EGRESS_UNLISTED, 3, 3, 0, 0 };
+	log.row[0] = (struct egress_row){
+		{ "a\x01*\"b", 80, false }, EGRESS_UNLISTED, 3, 3, 0, 0
+	};
 	out = fmemopen(text, sizeof(text), "w");
 	egress_print(&g, &seen, out);
 	log.row[0].times = 5;

@@ -91,31 +91,28 @@ static int prepare(struct proxy *p, int log_fd, struct err *e)
  * finds none left has that of its rule. */
 static struct egress_row *find_row(const struct proxy *p, struct egress_row *row)
 {
-	struct place at = { .port = (uint16_t)row->port };
 	bool allowed = egress_words[row->end].allowed;
 	struct egress_row *to = p->log->row, *end = to + p->log->rows;
-	const struct place *rule;
+	const struct place *rule = allowed ? find_rule(p, &row->to) : NULL;
 	uint32_t alike = 0;
 
 	for (; to < end; to++)
 		if (egress_words[to->end].allowed == allowed) {
-			if (strcmp(to->host, row->host) == 0 && to->port == row->port)
+			if (strcmp(to->to.host, row->to.host) == 0 &&
+			    to->to.port == row->to.port)
 				return to;
 			alike++;
 		}
-	memcpy(at.host, row->host, sizeof(at.host));
-	rule = allowed ? find_rule(p, &at) : NULL;
 	if (alike >= EGRESS_NAMES && !rule) {
 		p->log->more++;
 		return &lost;
 	}
-	if (alike >= EGRESS_NAMES && strcmp(rule->host, row->host) != 0) {
-		memcpy(row->host, rule->host, sizeof(row->host));
+	if (alike >= EGRESS_NAMES && strcmp(rule->host, row->to.host) != 0) {
+		row->to = *rule;
 		return find_row(p, row);
 	}
-	*to = (struct egress_row){ .port = row->port };
-	to->end = allowed ? EGRESS_DONE : row->end;
-	memcpy(to->host, row->host, sizeof(row->host));
+	*to = (struct egress_row){ .to = row->to,
+				   .end = allowed ? EGRESS_DONE : row->end };
 	p->log->rows++;
 	return to;
 }

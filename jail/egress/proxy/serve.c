@@ -145,8 +145,7 @@ static int begin(struct connection *c, struct head *h)
 	if (read_head(c, h) < 0)
 		return -1;
 	tls = upgrade(c->proxy, h);
-	memcpy(c->row->host, h->to.host, sizeof(c->row->host));
-	c->row->port = h->to.port;
+	c->row->to = h->to;
 	if (!find_rule(c->proxy, &h->to))
 		return refuse(c, EGRESS_UNLISTED, 403,
 			      "%s:%u is not allowed: no --allow-host names it",
