@@ -21,7 +21,7 @@
 
 /* networks that are not the internet's: IANA's special-purpose address registries. Of
  * IPv6, 2000::/3 alone is handed out; of that not these: Teredo and others, 6to4, AS112,
- * and what documentation has. Of NAT64, the address within counts. */
+ * and what documentation has. */
 static const char *const special[] = {
 	"0.0.0.0/8",       "10.0.0.0/8",      "100.64.0.0/10",    "127.0.0.0/8",
 	"169.254.0.0/16",  "172.16.0.0/12",   "192.0.0.0/24",     "192.0.2.0/24",
@@ -30,27 +30,27 @@ static const char *const special[] = {
 	"224.0.0.0/4",     "240.0.0.0/4",     "2001::/23",        "2001:db8::/32",
 	"2002::/16",       "3fff::/20",       "2620:4f:8000::/48"
 };
-static const char nat64[] = "64:ff9b::/96";
 
 static bool is_within(int family, const uint8_t *address, const char *network)
 {
 	uint8_t at[16];
 	char text[32];
-	unsigned int bits, rest;
+	unsigned int bits;
 
 	if (family != (strchr(network, ':') ? AF_INET6 : AF_INET))
 		return false;
 	if (sscanf(network, "%31[^/]/%u", text, &bits) != 2 ||
 	    inet_pton(family, text, at) != 1)
 		abort();
-	rest = bits % 8;
+	/* where whole bytes are compared, nothing is left of the next one */
 	return memcmp(address, at, bits / 8) == 0 &&
-	       (rest == 0 || (address[bits / 8] ^ at[bits / 8]) >> (8 - rest) == 0);
+	       (address[bits / 8] ^ at[bits / 8]) >> (8 - bits % 8) == 0;
 }
 
 bool address_is_public(int family, const uint8_t *at)
 {
-	if (is_within(family, at, nat64))
+	/* of NAT64, the address within counts */
+	if (is_within(family, at, "64:ff9b::/96"))
 		return address_is_public(AF_INET, at + 12);
 	for (size_t i = 0; i < COUNT(special); i++)
 		if (is_within(family, at, special[i]))
@@ -101,19 +101,17 @@ static CURLcode open_with(CURL *curl, const char *url, struct curl_slist *known)
 	/* what OpenSSL's own programs obey, libcurl does not */
 	const char *file = getenv("SSL_CERT_FILE"), *folder = getenv("SSL_CERT_DIR");
 
-	return curl && !curl_easy_setopt(curl, CURLOPT_URL, url) &&
-			       !curl_easy_setopt(curl, CURLOPT_RESOLVE, known) &&
-			       !curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 1L) &&
-			       !curl_easy_setopt(curl, CURLOPT_SSL_ENABLE_ALPN, 0L) &&
-			       !curl_easy_setopt(curl, CURLOPT_PROXY, "") &&
-			       (!file || !curl_easy_setopt(curl, CURLOPT_CAINFO, file)) &&
-			       (!folder ||
-				!curl_easy_setopt(curl, CURLOPT_CAPATH, folder)) &&
-			       !curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) &&
-			       !curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
-						 CONNECT_MS)
-		       ? curl_easy_perform(curl)
-		       : CURLE_OUT_OF_MEMORY;
+	if (!curl || curl_easy_setopt(curl, CURLOPT_URL, url) ||
+	    curl_easy_setopt(curl, CURLOPT_RESOLVE, known) ||
+	    curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 1L) ||
+	    curl_easy_setopt(curl, CURLOPT_SSL_ENABLE_ALPN, 0L) ||
+	    curl_easy_setopt(curl, CURLOPT_PROXY, "") ||
+	    (file && curl_easy_setopt(curl, CURLOPT_CAINFO, file)) ||
+	    (folder && curl_easy_setopt(curl, CURLOPT_CAPATH, folder)) ||
+	    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) ||
+	    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS))
+		return CURLE_OUT_OF_MEMORY;
+	return curl_easy_perform(curl);
 }
 
 int reach(struct connection *c, struct head *h, bool tls)
@@ -121,7 +119,6 @@ int reach(struct connection *c, struct head *h, bool tls)
 	char url[PLACE_HOST_MAX + 32], resolved[RESOLVED_BYTES];
 	const struct place *to = &h->to;
 	struct curl_slist *known = NULL;
-	curl_socket_t fd = -1;
 	CURL *curl;
 	CURLcode r;
 
@@ -133,16 +130,16 @@ int reach(struct connection *c, struct head *h, bool tls)
 		       strchr(to->host, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
 		       tls ? "https" : "http", to->host, to->port);
 	tell(c);
-	curl = curl_easy_init();
+	/* without the list libcurl would look the name up itself */
+	curl = to->literal || known ? curl_easy_init() : NULL;
 	r = open_with(curl, url, known);
 	curl_slist_free_all(known);
 	if (r && (!tls || r == CURLE_COULDNT_CONNECT))
 		return refuse(c, EGRESS_UNREACHED, 502, "%s:%u cannot be reached",
 			      to->host, to->port);
-	if (r || curl_easy_getinfo(curl, CURLINFO_ACTIVESOCKET, &fd))
+	if (r || curl_easy_getinfo(curl, CURLINFO_ACTIVESOCKET, &c->server))
 		return refuse(c, EGRESS_UNTRUSTED, 502, "%s: TLS: %s", to->host,
 			      curl_easy_strerror(r));
-	c->server = fd;
 	c->tls = tls ? curl : NULL;
 	return 0;
 }
