@@ -66,12 +66,10 @@ struct egress_log {
 };
 
 /* words of a report for enum egress_end, and whether the rules let it through */
-struct egress_words {
+extern const struct egress_words {
 	const char *why; /* NULL: nothing is to be said */
 	bool allowed;
-};
-
-extern const struct egress_words egress_words[EGRESS_ENDS];
+} egress_words[EGRESS_ENDS];
 
 /** egress_clamp() - A row that anything may have been written into, made one */
 void egress_clamp(struct egress_row *row);

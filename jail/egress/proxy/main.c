@@ -164,7 +164,6 @@ static _Noreturn void be_child(struct proxy *p, size_t slot, int client, int soc
 	    setrlimit(RLIMIT_NPROC, &none) < 0 || setrlimit(RLIMIT_AS, &memory) < 0 ||
 	    munmap(p->log, sizeof(*p->log)) < 0)
 		_exit(1);
-	p->log = NULL;
 	(void)close(p->listener);
 	for (size_t i = 0; i < EGRESS_AT_ONCE; i++)
 		io_close_fd(&child[i].fd);
@@ -236,7 +235,6 @@ int main(int argc, char **argv)
 	r = read_words(&p, argv + 2, &e);
 	r = r ? r : prepare(&p, log_fd, &e);
 	r = r ? r : confine(&p.log->landlock_abi, &e);
-	e.errnum = r < 0 ? -r : 0;
 	if (send(p.control, &e, sizeof(e), MSG_NOSIGNAL) < 0 || r < 0)
 		return 125;
 	run(&p);

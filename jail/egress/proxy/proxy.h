@@ -52,7 +52,7 @@ struct proxy {
 	struct secret secret[SECRETS_MAX];
 	size_t rules, secrets;
 	struct shared *shared;
-	struct egress_log *log; /* NULL in the process of a connection */
+	struct egress_log *log; /* not mapped in the process of a connection */
 };
 
 /* a connection, in its own process */
@@ -90,7 +90,6 @@ int refuse(struct connection *c, enum egress_end end, int status, const char *fm
  * Return: false: --egress-limit has not as many, and none may be; this is noted
  */
 bool spend(struct connection *c, size_t bytes);
-#define NO_BYTES "--egress-limit has no bytes left"
 
 /**
  * wait_for() - Wait for poll(2)'s events of client or server; 0: that one is passed over

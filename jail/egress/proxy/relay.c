@@ -89,18 +89,15 @@ static int move(struct connection *c, struct flow *f)
 {
 	ssize_t n;
 
-	if (f->have == 0 && f->left) {
-		f->at = 0;
-		if (take(c, f) < 0)
-			return -1;
-	}
+	if (f->have == 0 && f->left && take(c, f) < 0)
+		return -1;
 	if (f->have == 0)
 		return 0;
 	n = pass(c, !f->up, false, f->bytes + f->at, f->have);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : refuse(c, EGRESS_CUT, 0, "cut");
-	f->at += (size_t)n;
 	f->have -= (size_t)n;
+	f->at = f->have ? f->at + (size_t)n : 0;
 	*(f->up ? &c->row->sent : &c->row->received) += (uint64_t)n;
 	return 1;
 }
@@ -171,7 +168,7 @@ int relay_request(struct connection *c, struct head *h)
 	up.have += rest;
 	up.left = h->body_bytes - rest;
 	if (!spend(c, up.have))
-		return refuse(c, EGRESS_LIMIT, 403, NO_BYTES);
+		return refuse(c, EGRESS_LIMIT, 403, "%s", egress_words[EGRESS_LIMIT].why);
 	relay(c);
 	if (h->marked && c->row->end == EGRESS_DONE) {
 		put(&down, END_MARK);

@@ -151,7 +151,7 @@ static int begin(struct connection *c, struct head *h)
 			      "%s:%u is not allowed: no --allow-host names it",
 			      h->to.host, h->to.port);
 	if (!spend(c, 0))
-		return refuse(c, EGRESS_LIMIT, 403, NO_BYTES);
+		return refuse(c, EGRESS_LIMIT, 403, "%s", egress_words[EGRESS_LIMIT].why);
 	return reach(c, h, tls);
 }
 
