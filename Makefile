@@ -60,9 +60,9 @@ $(B)/gen/kernel/linux: | $(B)/packages
 $(B)/gen/mkfilter_program: jail/plan/syscalls.c jail/plan/refused.c
 $(B)/gen/mkfilter_init: init/syscalls.c
 $(B)/gen/mkfilter_copier: C += -DCOPIER
-$(B)/gen/mkfilter_watcher $(B)/gen/mkfilter_copier: jail/watch/syscalls.c jail/watch/confined_syscalls.h
+$(B)/gen/mkfilter_watcher $(B)/gen/mkfilter_copier: jail/watch/syscalls.c jail/watch/confined_syscalls.h init/own_syscalls.h
 $(B)/gen/mkfilter_measurer: C += -DMEASURER
-$(B)/gen/mkfilter_supervisor $(B)/gen/mkfilter_measurer: jail/serve/syscalls.c jail/watch/confined_syscalls.h
+$(B)/gen/mkfilter_supervisor $(B)/gen/mkfilter_measurer: jail/serve/syscalls.c jail/watch/confined_syscalls.h init/own_syscalls.h
 $(B)/gen/mkfilter_%: init/mkfilter.c init/filter.h | $(B)/packages
 	@mkdir -p $(@D)
 	@echo "  CC   $<"; gcc $(filter-out -MMD -MP,$(C)) -o $@ $(filter %.c,$^) -lseccomp

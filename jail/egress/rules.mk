@@ -1,5 +1,5 @@
 # The proxy of --allow-host, a program of its own; its other end is in stepjail.
-$(B)/gen/mkfilter_egress: jail/egress/proxy/syscalls.c
+$(B)/gen/mkfilter_egress: jail/egress/proxy/syscalls.c init/own_syscalls.h
 $(B)/agent-o/jail/egress/proxy/confine.o: $(B)/gen/filter_egress.h
 EGRESS_C := $(filter-out %/syscalls.c,$(wildcard jail/egress/proxy/*.c)) jail/egress/place/place.c jail/egress/log.c jail/base/json.c jail/base/clock.c jail/walls/landlock.c jail/walls/places.c init/err.c init/io.c init/filter.c
 $(B)/stepjail-egress: $(patsubst %.c,$(B)/agent-o/%.o,$(EGRESS_C))

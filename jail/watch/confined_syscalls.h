@@ -20,30 +20,15 @@
 /* a part of an array */
 /* clang-format off */
 
+#include "init/own_syscalls.h"
+
 	/* fds that it has */
 	{ "read", ALWAYS, 0, 0, "/proc/self/status; run: captured output, signalfd, frames of init; serve: frames, output of steps, files of procfs and of leaves" },
 	{ "readv", ALWAYS, 0, 0, "the same, on libc's choice" },
 	{ "write", ALWAYS, 0, 0, "run: report, delivered output, cgroup.kill; serve: stdin of steps, its last words" },
 	{ "fstat", ALWAYS, 0, 0, "how long is the report (run), a memfd (serve)?" },
-	{ "close", ALWAYS, 0, 0, "what it has" },
 	{ "fcntl", ARG_EQ, 1, F_GETFL, "run: does the report append? serve: fdopen" },
-
-	/* time */
-	{ "clock_gettime", ALWAYS, 0, 0, "deadlines, where the vDSO has no clock; serve: CPU time of processes" },
-
-	/* memory */
-	{ "mmap", ARG_CLEAR, 2, PROT_EXEC, "memory, never code" },
-	{ "mprotect", ARG_CLEAR, 2, PROT_EXEC, "the same" },
-	{ "munmap", ALWAYS, 0, 0, "memory" },
-	{ "mremap", ALWAYS, 0, 0, "realloc" },
-	{ "madvise", ALWAYS, 0, 0, "memory that is given back" },
-	{ "brk", ALWAYS, 0, 0, "malloc" },
-
-	/* this process alone */
-	{ "restart_syscall", ALWAYS, 0, 0, "waits after a stop" },
-	{ "futex", ALWAYS, 0, 0, "locks of stdio" },
 	{ "sched_getaffinity", ALWAYS, 0, 0, "how many CPUs may use up a limit?" },
-	{ "exit_group", ALWAYS, 0, 0, "its end" },
 #ifndef MEASURER
 
 	/* on fds that it has */

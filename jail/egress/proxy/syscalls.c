@@ -24,8 +24,9 @@ const char filter_name[] = "filter_egress";
 	 CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
 const struct filter_row filter_rows[] = {
+#include "init/own_syscalls.h"
+
 	{ "read", ALWAYS, 0, 0, "sockets; resolv.conf, certificates" },
-	{ "close", ALWAYS, 0, 0, "what it has" },
 	{ "fcntl", ARG_EQ, 1, F_GETFL, "O_NONBLOCK; F_SETOWN would signal others" },
 	{ "fcntl", ARG_EQ, 1, F_SETFL, "the same" },
 	{ "ioctl", ARG_EQ, 1, FIONREAD, "how long is an answer?" },
@@ -66,19 +67,8 @@ const struct filter_row filter_rows[] = {
 	  "it makes no process, and takes no more than it may" },
 	{ "getpid", ALWAYS, 0, 0, "itself" },
 	{ "uname", ALWAYS, 0, 0, "the resolver: this host's domain" },
-
-	{ "mmap", ARG_CLEAR, 2, PROT_EXEC, "memory, never code" },
-	{ "mprotect", ARG_CLEAR, 2, PROT_EXEC, "the same" },
-	{ "munmap", ALWAYS, 0, 0, "memory" },
-	{ "mremap", ALWAYS, 0, 0, "realloc" },
-	{ "madvise", ALWAYS, 0, 0, "memory that is given back" },
-	{ "brk", ALWAYS, 0, 0, "malloc" },
-	{ "futex", ALWAYS, 0, 0, "locks" },
-	{ "clock_gettime", ALWAYS, 0, 0, "deadlines, where the vDSO has no clock" },
 	{ "getrandom", ALWAYS, 0, 0, "keys of TLS" },
 	{ "rt_sigprocmask", ALWAYS, 0, 0, "around a fork" },
-	{ "restart_syscall", ALWAYS, 0, 0, "waits after a stop" },
-	{ "exit_group", ALWAYS, 0, 0, "its end" },
 };
 
 const size_t filter_row_count = COUNT(filter_rows);
