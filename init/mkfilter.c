@@ -17,9 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
-
-#include <linux/seccomp.h>
 
 #include <seccomp.h>
 
@@ -55,14 +52,6 @@ static const struct {
 	{ "open_tree_attr", 467 },    { "file_getattr", 468 },
 	{ "file_setattr", 469 },
 };
-
-static int resolve(const char *name)
-{
-	for (size_t i = 0; i < COUNT(newer); i++)
-		if (strcmp(newer[i].name, name) == 0)
-			return newer[i].nr;
-	return seccomp_syscall_resolve_name(name);
-}
 
 /* A type or protocol that the kernel lacks makes it load a module, whoever asks. Stream,
  * datagram and raw are 1 to 3; flags begin at 0x800. AF_INET and AF_INET6 are 2 and 10,
@@ -252,7 +241,10 @@ static const struct refused_row *find_lock(const char *syscall)
 /* Return: 0, or negative, said; a call of another architecture is passed over */
 static int number(const char *syscall, int *nr)
 {
-	*nr = resolve(syscall);
+	*nr = seccomp_syscall_resolve_name(syscall);
+	for (size_t i = 0; i < COUNT(newer); i++)
+		if (strcmp(newer[i].name, syscall) == 0)
+			*nr = newer[i].nr;
 	if (*nr != __NR_SCMP_ERROR)
 		return 0;
 	(void)fprintf(stderr, "mkfilter: no syscall is named '%s'\n", syscall);
@@ -317,11 +309,10 @@ static int write_program(const char *suffix, bool locked)
 {
 	bool notifies = &refused_row_count != NULL;
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int r = ctx ? 0 : -ENOMEM;
+	int r = ctx ? seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
+				       notifies ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM))
+		    : -ENOMEM;
 
-	if (r == 0)
-		r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
-				     notifies ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM));
 	if (r == 0)
 		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (r == 0)

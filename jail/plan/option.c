@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 
 #define K (1ULL << 10)
