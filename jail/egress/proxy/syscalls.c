@@ -19,10 +19,6 @@
 
 const char filter_name[] = "filter_egress";
 
-#define NO_FORK                                                                          \
-	(CLONE_VM | CLONE_THREAD | CLONE_PARENT | CLONE_NEWNS | CLONE_NEWCGROUP |        \
-	 CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
-
 const struct filter_row filter_rows[] = {
 #include "init/own_syscalls.h"
 
@@ -36,8 +32,7 @@ const struct filter_row filter_rows[] = {
 
 	{ "accept4", ALWAYS, 0, 0, "connections of the jail" },
 	{ "socket", IP_SOCKET, 0, 0, "TCP to hosts, UDP to DNS" },
-	{ "socket", ARG_EQ, 0, AF_NETLINK,
-	  "getaddrinfo() asks for this host's addresses" },
+	{ "socket", ARG_EQ, 0, AF_NETLINK, "getaddrinfo(): this host's addresses" },
 	{ "bind", ALWAYS, 0, 0, "the same; without listen, TCP gets nothing" },
 	{ "connect", ALWAYS, 0, 0, "hosts that were judged; DNS" },
 	{ "sendto", ARG_CLEAR, 3, MSG_FASTOPEN, "sockets" },
@@ -52,19 +47,17 @@ const struct filter_row filter_rows[] = {
 	{ "poll", ALWAYS, 0, 0, "every wait" },
 	/* not of datagrams, which reach any unix socket by its path */
 	{ "socketpair", ARG_EQ, 1, SOCK_STREAM, "libcurl wakes itself" },
-	{ "socketpair", ARG_EQ, 1, SOCK_SEQPACKET | SOCK_CLOEXEC,
-	  "a child tells its row" },
+	{ "socketpair", ARG_EQ, 1, SOCK_SEQPACKET | SOCK_CLOEXEC, "a child's row" },
 
-	{ "clone", ARG_CLEAR, 0, NO_FORK,
-	  "a process for a connection, which has RLIMIT_NPROC 0" },
+	{ "clone", ARG_EQ, 0, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD,
+	  "fork: a process for a connection, which has RLIMIT_NPROC 0" },
 	{ "clone3", NEVER, 0, ENOSYS, "libc then takes clone" },
 	{ "set_robust_list", ALWAYS, 0, 0, "libc's fork" },
 	/* by its signal, so that it cannot be taken back; no other option takes that
 	 * number */
 	{ "prctl", ARG_EQ, 1, SIGKILL, "PR_SET_PDEATHSIG: it ends with the first" },
 	{ "getppid", ALWAYS, 0, 0, "has that ended?" },
-	{ "prlimit64", OWN_LIMIT, 0, 0,
-	  "it makes no process, and takes no more than it may" },
+	{ "prlimit64", OWN_LIMIT, 0, 0, "a child's: no process, and 512 MiB" },
 	{ "getpid", ALWAYS, 0, 0, "itself" },
 	{ "uname", ALWAYS, 0, 0, "the resolver: this host's domain" },
 	{ "getrandom", ALWAYS, 0, 0, "keys of TLS" },
