@@ -173,7 +173,7 @@ static _Noreturn void be_child(struct proxy *p, size_t slot, int client, int soc
 
 static void take(struct proxy *p)
 {
-	pid_t parent = getpid(), pid;
+	pid_t parent = getpid();
 	size_t slot = 0;
 	cleanup_fd int client = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
 	int ends[2];
@@ -184,8 +184,7 @@ static void take(struct proxy *p)
 		return;
 	p->shared->row[slot] = (struct egress_row){ .end = EGRESS_OPEN };
 	noted[slot] = NULL;
-	pid = fork();
-	if (pid == 0)
+	if (fork() == 0)
 		be_child(p, slot, client, ends[1], parent);
 	(void)close(ends[1]);
 	child[slot].fd = ends[0];
