@@ -9,6 +9,8 @@
 /* a part of an array */
 /* clang-format off */
 
+	{ "read", ALWAYS, 0, 0, "/proc/self/status; run: captured output, signalfd, frames of init; serve: frames, output of steps, files of procfs and of leaves; egress: sockets, resolv.conf, certificates" },
+	{ "fcntl", ARG_EQ, 1, F_GETFL, "run: does the report append? serve: fdopen; egress: O_NONBLOCK" },
 	{ "close", ALWAYS, 0, 0, "what it has" },
 	{ "clock_gettime", ALWAYS, 0, 0, "deadlines, where the vDSO has no clock; serve: CPU time of processes" },
 	{ "mmap", ARG_CLEAR, 2, PROT_EXEC, "memory, never code" },

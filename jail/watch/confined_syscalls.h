@@ -23,11 +23,9 @@
 #include "init/own_syscalls.h"
 
 	/* fds that it has */
-	{ "read", ALWAYS, 0, 0, "/proc/self/status; run: captured output, signalfd, frames of init; serve: frames, output of steps, files of procfs and of leaves" },
-	{ "readv", ALWAYS, 0, 0, "the same, on libc's choice" },
+	{ "readv", ALWAYS, 0, 0, "read, on libc's choice" },
 	{ "write", ALWAYS, 0, 0, "run: report, delivered output, cgroup.kill; serve: stdin of steps, its last words" },
 	{ "fstat", ALWAYS, 0, 0, "how long is the report (run), a memfd (serve)?" },
-	{ "fcntl", ARG_EQ, 1, F_GETFL, "run: does the report append? serve: fdopen" },
 	{ "sched_getaffinity", ALWAYS, 0, 0, "how many CPUs may use up a limit?" },
 #ifndef MEASURER
 

@@ -16,7 +16,6 @@
 
 #include "jail/egress/proxy/head.h"
 
-#define RESOLVED_BYTES 8192
 #define CONNECT_MS 15000L
 
 /* networks that are not the internet's: IANA's special-purpose address registries. Of
@@ -69,25 +68,26 @@ static bool is_public(const struct sockaddr *to)
 
 /* Look a name up: those of its addresses that may be reached, as CURLOPT_RESOLVE(3) has
  * them */
-static int judge(struct connection *c, const struct place *to, char *text)
+static int judge(struct connection *c, const struct place *to, struct curl_slist **known)
 {
 	const struct addrinfo wanted = { .ai_socktype = SOCK_STREAM,
 					 .ai_flags = AI_ADDRCONFIG };
-	int n = snprintf(text, RESOLVED_BYTES, "%s:%u", to->host, to->port), none = n;
+	char text[8192], one[INET6_ADDRSTRLEN];
+	int n = snprintf(text, sizeof(text), "%s:%u", to->host, to->port), none = n;
 	struct addrinfo *list = NULL;
-	char one[INET6_ADDRSTRLEN];
 	int r = getaddrinfo(to->host, NULL, &wanted, &list);
 
 	if (r != 0)
 		return refuse(c, EGRESS_NAMELESS, 502, "%s cannot be looked up: %s",
 			      to->host, gai_strerror(r));
 	for (const struct addrinfo *at = list; at; at = at->ai_next)
-		if (is_public(at->ai_addr) && n < RESOLVED_BYTES - INET6_ADDRSTRLEN &&
+		if (is_public(at->ai_addr) && n < (int)sizeof(text) - INET6_ADDRSTRLEN &&
 		    getnameinfo(at->ai_addr, at->ai_addrlen, one, sizeof(one), NULL, 0,
 				NI_NUMERICHOST) == 0)
 			n += snprintf(text + n, sizeof(one) + 1, "%c%s",
 				      n == none ? ':' : ',', one);
 	freeaddrinfo(list);
+	*known = curl_slist_append(NULL, text);
 	return n > none
 		       ? 0
 		       : refuse(c, EGRESS_PRIVATE, 403,
@@ -116,16 +116,14 @@ static CURLcode open_with(CURL *curl, const char *url, struct curl_slist *known)
 
 int reach(struct connection *c, struct head *h, bool tls)
 {
-	char url[PLACE_HOST_MAX + 32], resolved[RESOLVED_BYTES];
+	char url[PLACE_HOST_MAX + 32];
 	const struct place *to = &h->to;
 	struct curl_slist *known = NULL;
 	CURL *curl;
 	CURLcode r;
 
-	if (!to->literal && judge(c, to, resolved) < 0)
+	if (!to->literal && judge(c, to, &known) < 0)
 		return -1;
-	if (!to->literal)
-		known = curl_slist_append(NULL, resolved);
 	(void)snprintf(url, sizeof(url),
 		       strchr(to->host, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
 		       tls ? "https" : "http", to->host, to->port);

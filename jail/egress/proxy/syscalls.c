@@ -22,9 +22,7 @@ const char filter_name[] = "filter_egress";
 const struct filter_row filter_rows[] = {
 #include "init/own_syscalls.h"
 
-	{ "read", ALWAYS, 0, 0, "sockets; resolv.conf, certificates" },
-	{ "fcntl", ARG_EQ, 1, F_GETFL, "O_NONBLOCK; F_SETOWN would signal others" },
-	{ "fcntl", ARG_EQ, 1, F_SETFL, "the same" },
+	{ "fcntl", ARG_EQ, 1, F_SETFL, "O_NONBLOCK; F_SETOWN would signal others" },
 	{ "ioctl", ARG_EQ, 1, FIONREAD, "how long is an answer?" },
 	{ "openat", ARG_CLEAR, 2, O_ACCMODE | O_CREAT | O_TRUNC, "files to be read" },
 	{ "lseek", ALWAYS, 0, 0, "stdio" },
