@@ -3,7 +3,6 @@
  * relay.c - bytes between a jail and a host: see proxy.h
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -129,49 +128,43 @@ static void relay(struct connection *c)
 		c->row->end = EGRESS_DONE;
 }
 
-__attribute__((format(printf, 2, 3))) static void put(struct flow *f, const char *fmt,
-						      ...)
-{
-	va_list args;
-
-	/* FLOW_BYTES are more than a head and all secrets have */
-	va_start(args, fmt);
-	f->have += (size_t)vsnprintf((char *)f->bytes + f->have, FLOW_BYTES - f->have,
-				     fmt, args);
-	va_end(args);
-}
-
 int relay_request(struct connection *c, struct head *h)
 {
 	const struct secret *s = c->proxy->secret;
 	const char *bracket = strchr(h->to.host, ':') ? "[" : "";
 	size_t rest = h->have - h->length;
+	/* FLOW_BYTES are more than a head and all secrets have */
+	FILE *out = fmemopen(up.bytes, FLOW_BYTES, "w");
 
+	if (!out)
+		return refuse(c, EGRESS_CUT, 503, "no memory for the request");
 	down.left = UINT64_MAX;
-	put(&up, "%s %s %s\r\nHost: %s%s%s", h->method, h->target, h->version, bracket,
-	    h->to.host, *bracket ? "]" : "");
+	(void)fprintf(out, "%s %s %s\r\nHost: %s%s%s", h->method, h->target, h->version,
+		      bracket, h->to.host, *bracket ? "]" : "");
 	if (h->to.port != (c->tls ? 443 : 80))
-		put(&up, ":%u", h->to.port);
+		(void)fprintf(out, ":%u", h->to.port);
 	for (size_t i = 0; c->tls && i < c->proxy->secrets; i++, s++)
 		if (strcmp(s->to.host, h->to.host) == 0) {
 			head_drop(h, s->name);
-			put(&up, "\r\n%s: %s", s->name, s->value);
+			(void)fprintf(out, "\r\n%s: %s", s->name, s->value);
 		}
 	for (size_t i = 0; i < h->fields; i++)
 		if (!h->field[i].dropped)
-			put(&up, "\r\n%s: %s", h->field[i].name, h->field[i].value);
+			(void)fprintf(out, "\r\n%s: %s", h->field[i].name,
+				      h->field[i].value);
 	if (h->has_length)
-		put(&up, "\r\nContent-Length: %" PRIu64, h->body_bytes);
-	put(&up, "\r\nConnection: close\r\n\r\n");
+		(void)fprintf(out, "\r\nContent-Length: %" PRIu64, h->body_bytes);
+	(void)fputs("\r\nConnection: close\r\n\r\n", out);
 	rest = rest < h->body_bytes ? rest : (size_t)h->body_bytes;
-	memcpy(up.bytes + up.have, h->bytes + h->length, rest);
-	up.have += rest;
+	(void)fwrite(h->bytes + h->length, 1, rest, out);
+	up.have = (size_t)ftell(out);
+	(void)fclose(out);
 	up.left = h->body_bytes - rest;
 	if (!spend(c, up.have))
 		return refuse(c, EGRESS_LIMIT, 403, "%s", egress_words[EGRESS_LIMIT].why);
 	relay(c);
 	if (h->marked && c->row->end == EGRESS_DONE) {
-		put(&down, END_MARK);
+		down.have = (size_t)snprintf((char *)down.bytes, FLOW_BYTES, END_MARK);
 		relay(c);
 	}
 	return 0;
@@ -201,7 +194,8 @@ static int check_hello(struct connection *c, const struct head *h)
 
 void relay_tunnel(struct connection *c, const struct head *h)
 {
-	put(&down, "%s 200 Connection established\r\n\r\n", h->version);
+	down.have = (size_t)snprintf((char *)down.bytes, FLOW_BYTES,
+				     "%s 200 Connection established\r\n\r\n", h->version);
 	down.left = up.left = UINT64_MAX;
 	down.ends = up.ends = true;
 	if (move(c, &down) < 0)
