@@ -72,16 +72,16 @@ static int read_words(struct proxy *p, char **argv, struct err *e)
 	return r;
 }
 
-static int prepare(struct proxy *p, int log_fd, struct err *e)
+/* @fd: of the log */
+static int prepare(struct proxy *p, int fd, struct err *e)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* the kernel reaps */
 	(void)signal(SIGCHLD, SIG_IGN);
-	p->log = mmap(NULL, sizeof(*p->log), PROT_READ | PROT_WRITE, MAP_SHARED, log_fd,
-		      0);
+	p->log = mmap(NULL, sizeof(*p->log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	(void)close(log_fd);
+	(void)close(fd);
 	return p->log == MAP_FAILED || p->shared == MAP_FAILED
 		       ? err_set(e, errno, "egress: prepare")
 		       : 0;
