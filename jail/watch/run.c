@@ -45,9 +45,9 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 	(void)getrlimit(RLIMIT_STACK, &stack);
 	run->outcome.stack_bytes = stack.rlim_cur;
 	if (r == 0)
-		r = capture_open(&run->outcome.capture, j->stdio, p, e);
-	if (r == 0)
 		r = host_check(e);
+	if (r == 0)
+		r = capture_open(&run->outcome.capture, j->stdio, p, e);
 	if (r == 0)
 		r = launch_find(&parts, p, e);
 	j->plan = p;

@@ -304,7 +304,7 @@ class Options(Host):
         form = "is not of the form HOST:NAME=FILE"
         for value in ("a.b", "a.b:X", "a.b:X=", "a.b:=f", "a.b:X Y=f", ":X=f"):
             self.assertIn(form, self.refused("--allow-host=a.b:443", "--secret-header", value))
-        self.assertIn("no host is allowed", self.refused("--secret-header=a.b:X=f"))
+        self.assertIn("needs --allow-host for that host", self.refused("--secret-header=a.b:X=f"))
         self.assertIn("127.0.0.0", self.refused("--allow-host=a.b:443", "--egress-limit=127.0.0.0"))
 
     def test_files_of_secrets(self):
