@@ -61,8 +61,8 @@ int io_write_text(int fd, const char *text);
  * io_read_file_at() - Read a small file under @dir as a string
  * @dir:	Directory fd, or AT_FDCWD
  * @name:	Path relative to @dir; a symlink as its last part is refused
- * @text:	Gets at most @size - 1 bytes and always a NUL: the beginning of a file that
- *		does not fit; "" where none can be read
+ * @text:	Gets at most @size - 1 bytes and always a NUL: the beginning of a file
+ *		that does not fit; "" where none can be read
  *
  * Return: length without the NUL, -EFBIG when it does not fit, or -errno
  */

@@ -103,17 +103,18 @@ void escape_lines(struct text *out, const char *prefix, const void *bytes, size_
 /*
  * What servers of open models part a conversation's turns with, where they look for it in
  * what a message says, too. Each model has marks of its own, and the next one has others:
- * what they have in common is their form. It was chosen so that no tag of HTML and nothing
- * that Python prints of its objects has it (test_agent_text.c): between < and > there is
- * one word, no attribute, and the word is not one of a document.
+ * what they have in common is their form. It was chosen so that no tag of HTML and
+ * nothing that Python prints of its objects has it (test_agent_text.c): between < and >
+ * there is one word, no attribute, and the word is not one of a document.
  */
 static const char turns[] =
 	/* ChatML, Llama 3, Phi, gpt-oss; DeepSeek, with a wide bar; EXAONE */
 	"<([|]|\xef\xbd\x9c)|[[][|]"
 	/* a name with an underscore: Gemma, Qwen, Baichuan, Nemotron, GLM */
 	"|</?[A-Za-z0-9.:-]*_[A-Za-z0-9_.:-]*>"
-	/* beginning, end or start of something: Llama 2, InternLM, ChatGLM, Seed; a number
-	 * of a reserve; who speaks or thinks; a whole text, and what stands for a word */
+	/* beginning, end or start of something: Llama 2, InternLM, ChatGLM, Seed; a
+	 * number of a reserve; who speaks or thinks; a whole text, and what stands for a
+	 * word */
 	"|</?([A-Za-z]+:)?([BbEeSs][Oo][A-Za-z]|[A-Za-z]{3,}[0-9]+|s|[Tt]hink(ing)?|[Uu]ser|[Aa]ssistant|[Ss]ystem|[Hh]uman|[Bb]ot|[Rr]ole|[Tt]ools?|unk|pad|mask|sep|cls)>"
 	/* a call: Qwen and Llama */
 	"|<[a-z_]{3,}=[A-Za-z0-9_.-]+>"

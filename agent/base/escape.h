@@ -51,9 +51,9 @@ void escape_lines(struct text *out, const char *prefix, const void *bytes, size_
  * escape_turns() - Add a text for a model, what parts the turns of a conversation broken
  *
  * A server that looks for "<|im_start|>" and its like in what a message says would take what
- * a jail prints for another speaker. The first character of whatever has the form of such a
- * mark becomes an escape. @theirs holds no NUL: it was escaped already. Where a piece of it
- * was not added, @out has failed, too.
+ * a jail prints for another speaker. The first character of whatever has the form of such
+ * a mark becomes an escape. @theirs holds no NUL: it was escaped already. Where a piece
+ * of it was not added, @out has failed, too.
  */
 void escape_turns(struct text *out, const struct text *theirs);
 

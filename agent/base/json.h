@@ -66,17 +66,18 @@ void json_print(const cJSON *value, struct text *out);
  *
  * true and a comparison are no bool but an int: they need a variable, or a cast.
  */
+#define JSON_CREATE(value)                                                               \
+	_Generic((value),                                                                \
+		bool: cJSON_CreateBool,                                                  \
+		char *: json_of_string,                                                  \
+		const char *: json_of_string,                                            \
+		struct text *: json_of_text,                                             \
+		const struct text *: json_of_text,                                       \
+		cJSON *: json_of_item,                                                   \
+		int: cJSON_CreateNumber,                                                 \
+		default: json_of_count)
 #define json_add(object, name, value)                                                    \
-	((void)cJSON_AddItemToObject(object, name,                                       \
-				     _Generic((value),                                   \
-					     bool: cJSON_CreateBool,                      \
-					     char *: json_of_string,                      \
-					     const char *: json_of_string,                \
-					     struct text *: json_of_text,                 \
-					     const struct text *: json_of_text,           \
-					     cJSON *: json_of_item,                       \
-					     int: cJSON_CreateNumber,                     \
-					     default: json_of_count)(value)))
+	((void)cJSON_AddItemToObject(object, name, JSON_CREATE(value)(value)))
 
 cJSON *json_of_string(const char *value);
 cJSON *json_of_text(const struct text *value);

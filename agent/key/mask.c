@@ -56,8 +56,8 @@ bool mask_cover(const struct mask *m, char *bytes, size_t length, size_t held)
 
 	if (!m || !m->length)
 		return false;
-	/* a byte is overwritten when no window needs it any more: one key may begin in what
-	 * is taken for the rest of another */
+	/* a byte is overwritten when no window needs it any more: one key may begin in
+	 * what is taken for the rest of another */
 	for (size_t at = 0; at + held < length || at < until; at++) {
 		size_t n = m->part;
 

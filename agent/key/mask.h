@@ -32,7 +32,8 @@ struct mask {
 int mask_make(struct mask *m, const struct key *k, struct err *e);
 
 /**
- * mask_cover() - Overwrite every occurrence of the key, or of its first part, with asterisks
+ * mask_cover() - Overwrite every occurrence of the key, or of its first part, with
+ * asterisks
  * @m:		NULL finds none
  * @held:	What begins in so many bytes at the end is left for later: mask_held()
  *

@@ -181,7 +181,8 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	int r = 0;
 
 	l->done = number;
-	/* whoever is asked is shown what would run: a reply has more, and in another order */
+	/* whoever is asked is shown what would run: a reply has more, and in another
+	 * order */
 	show_code(show, number, total, text_string(&l->found.code),
 		  run ? l->found.code.length : 0,
 		  !l->reply.call_count && l->asker.fd < 0);

@@ -55,7 +55,8 @@ static int open_client(struct model *m, struct err *e)
 		.required = p->require_confinement,
 	};
 
-	/* it would stand before the path, and in the transcript: its words are in no message */
+	/* it would stand before the path, and in the transcript: its words are in no
+	 * message */
 	if (strpbrk(m->base_url, "?#"))
 		return err_say(
 			e, EINVAL,
@@ -130,8 +131,8 @@ static void add_new(struct turn *t, const struct text *words, size_t *told)
 	*told = words->length;
 }
 
-/* pass on what is new, reasoning and text as one: what may be a beginning of the key waits
- * for what follows it there */
+/* pass on what is new, reasoning and text as one: what may be a beginning of the key
+ * waits for what follows it there */
 static void tell(struct turn *t, bool last)
 {
 	const struct model_plan *p = t->model->plan;

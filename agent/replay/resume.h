@@ -7,8 +7,8 @@
  * new session, compared as `replay` does it, and what was said becomes the beginning of
  * the new conversation. The jail is made with this run's own options; a file that it had
  * then and is not given again is had again as replay does it. Where something is another
- * than then, that is said. All of it stands in the new transcript, too, as it came out now:
- * so that can be replayed, or gone on from, without the earlier one.
+ * than then, that is said. All of it stands in the new transcript, too, as it came out
+ * now: so that can be replayed, or gone on from, without the earlier one.
  */
 #pragma once
 

@@ -181,3 +181,43 @@ pid_t procfs_held(int pidfd)
 	pid = strtol(at, NULL, 10);
 	return pid > 0 ? (pid_t)pid : -ESRCH;
 }
+
+/*
+ * A line of /proc/locks is "1: POSIX  ADVISORY  WRITE PID MAJOR:MINOR:INODE FROM TO". Locks
+ * of the host's NFS and those without an owner (F_OFD_SETLK) are in the list of every
+ * namespace, and their PID is negative: nothing else is behind a blank and a minus.
+ * A file of the kernel's is a page at a time, and where the host's other locks come and
+ * go between two reads, a line may be read twice: so what is too many is looked at
+ * again.
+ */
+#define LOCKS_LOOKS 3
+
+/* Return: 1 as soon as there are more than @most, 0 or -errno */
+static int look_at_locks(int list, int64_t most)
+{
+	char text[4096], last[2] = "";
+	int64_t count = 0;
+	ssize_t n = 0;
+
+	if (lseek(list, 0, SEEK_SET) < 0)
+		return -errno;
+	/* a line that a read has cut is counted all the same */
+	while (count <= most && (n = read(list, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			count += text[i] == '\n';
+			/* its line's end is still to come */
+			count -= last[0] == ' ' && last[1] == '-' && text[i] != '>';
+			last[0] = last[1];
+			last[1] = text[i];
+		}
+	return n < 0 ? -errno : count > most;
+}
+
+int procfs_locks_exceed(int list, uint64_t limit)
+{
+	int r = list >= 0;
+
+	for (int i = 0; i < LOCKS_LOOKS && r == 1; i++)
+		r = look_at_locks(list, limit < INT64_MAX ? (int64_t)limit : INT64_MAX);
+	return r;
+}

@@ -119,3 +119,17 @@ bool procfs_lists(const char *list, const char *word, const char *separators);
  * @value:	Gets as much of them as fits into @size bytes
  */
 void procfs_words(const char *at, char *value, size_t size);
+
+/**
+ * procfs_locks_exceed() - Do the processes of a PID namespace hold, or wait for, more
+ * file locks?
+ * @list:	The file locks of a procfs of that namespace, from mount_locks(); read
+ *		from its start. -1 where none may be held: there are none
+ *
+ * The kernel lists no lock of flock(2) whose taker has ended while somebody else has the
+ * file open: of those there are no more than open files. What it lists everywhere, with
+ * no pid or a negative one, is another's and is not counted. See proc_locks(5).
+ *
+ * Return: 1, 0, or -errno
+ */
+int procfs_locks_exceed(int list, uint64_t limit);

@@ -13,7 +13,6 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
-
 #include "init/io.h"
 #include "jail/base/command.h"
 #include "jail/base/host.h"

@@ -39,8 +39,8 @@ enum egress_end {
 
 /* of one host and port, as far as it was allowed, or refused */
 struct egress_row {
-	/* its host is empty where none could be read; or a rule's wildcard, for names that
-	 * had no row any more */
+	/* its host is empty where none could be read; or a rule's wildcard, for names
+	 * that had no row any more */
 	struct place to;
 	uint32_t end;    /* enum egress_end: why the last one failed; EGRESS_DONE */
 	uint32_t times;  /* counted before anything is sent */

@@ -8,7 +8,8 @@
  *	helper: a byte, so that no fd of the caller's waits in one that was stopped
  *	caller: struct call_head with CALL_FDS beside it, then its words, each with its
  *		NUL; then a byte for each signal that the program is to get
- *	helper: another byte when there is a process; then its end, a uint32_t as of waitpid(2)
+ *	helper: another byte when there is a process; then its end, a uint32_t as of
+ *		waitpid(2)
  * The end of a connection ends the program. What the helper says may be the word of a
  * jail's program that has taken it over.
  */

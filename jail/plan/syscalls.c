@@ -207,7 +207,8 @@ const struct filter_row filter_rows[] = {
 	ALLOW("dup2", "any fd it has"),
 	ALLOW("dup3", "any fd it has"),
 	/* this bit is F_OFD_GETLK's, F_OFD_SETLK's and F_OFD_SETLKW's alone: each list of
-	 * the host has such a lock, without its owner, and --file-locks cannot count it */
+	 * the host has such a lock, without its owner, and --file-locks cannot count
+	 * it */
 	{ "fcntl", ARG_CLEAR, 1, 0x20, "flags and locks of fds it has" },
 	ALLOW("flock", "locks of fds it has"),
 	ALLOW("fsync", "writes of its own"),

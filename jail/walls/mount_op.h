@@ -54,8 +54,9 @@ int mount_locks(struct err *e);
 /**
  * mount_limit_backlog() - Of the caller's network namespace, which it has rights over
  *
- * A connection that nobody has accepted holds what was written into it, and no fd: without
- * a cgroup, --files times --pids bounds such memory only if a listener has few of them.
+ * A connection that nobody has accepted holds what was written into it, and no fd:
+ * without a cgroup, --files times --pids bounds such memory only if a listener has few of
+ * them.
  */
 int mount_limit_backlog(struct err *e);
 

@@ -48,8 +48,8 @@ struct capture_view {
 };
 
 /**
- * capture_open() - Make the pipes and the memory that a plan asks for, and a pipe for each
- * of stdout and stderr that is a pipe, one for both where they are the same
+ * capture_open() - Make the pipes and the memory that a plan asks for, and a pipe for
+ * each of stdout and stderr that is a pipe, one for both where they are the same
  * @c:		CAPTURE_NONE before; the caller calls capture_end() whatever this returns
  * @stdio:	Gets the pipes' ends that become the program's fds 1 and 2: the caller's
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * not_enforced.c - the walls that --allow-missing left out, and the calls that are refused
- * for it: see report.h, and violation.h
+ * not_enforced.c - the walls that --allow-missing left out, and the calls that are
+ * refused for it: see report.h, and violation.h
  */
 #include <string.h>
 

@@ -114,6 +114,20 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 	return o->full > 0 ? VERDICT_DISK : VERDICT_EXITED;
 }
 
+void outcome_note_sample(struct outcome *o, const struct keeper_sample *s)
+{
+	struct keeper_sample *peak = &o->peak;
+
+	if (s->memory_bytes > peak->memory_bytes)
+		peak->memory_bytes = s->memory_bytes;
+	if (s->cpu_us > peak->cpu_us)
+		peak->cpu_us = s->cpu_us;
+	if (s->processes > peak->processes)
+		peak->processes = s->processes;
+	if (s->tasks > peak->tasks)
+		peak->tasks = s->tasks;
+}
+
 #define BIT(limit) (1ULL << (limit))
 
 /* was it the leaf's own limit? Else one above it was reached: the kernel tells no more */

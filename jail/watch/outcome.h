@@ -90,6 +90,9 @@ struct judgement {
 	uint64_t met, near;
 };
 
+/** outcome_note_sample() - Keep the most that was seen of each measure */
+void outcome_note_sample(struct outcome *o, const struct keeper_sample *s);
+
 /**
  * outcome_judge() - Decide from the evidence
  *
@@ -102,7 +105,8 @@ struct judgement {
 void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
 
 /**
- * outcome_limits() - Which limits explain the end? Fills @j's last two from the rest of it
+ * outcome_limits() - Which limits explain the end? Fills @j's last two from the rest of
+ * it
  *
  * A part of outcome_judge(); again for who changes the verdict afterwards. What a program
  * was refused and lived with, no kernel without a cgroup tells: then a peak at three

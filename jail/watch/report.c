@@ -8,8 +8,8 @@
  *   argv          its first words, 16 of 256 bytes each at most
  *   violation     name of the first call that was refused as a violation
  *   violations    all of them, by kind: syscall, arch, asks, args, pid, when, count
- *   limits        that explain the end: option and value of each; sure, where the kernel or
- *		   stepjail counted it, else it is a hint
+ *   limits        that explain the end: option and value of each; sure, where the kernel
+ *		   or stepjail counted it, else it is a hint
  *   wall_ms, cpu_ms, cpu_user_ms, cpu_system_ms, cpu_throttled_ms
  *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
  *   full          which tmpfs had no block or no inode left at the end

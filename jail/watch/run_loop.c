@@ -17,7 +17,6 @@
 
 #include "init/io.h"
 #include "jail/base/clock.h"
-#include "jail/base/file_locks.h"
 #include "jail/watch/proc_usage.h"
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/watch/run_loop.h"
@@ -26,20 +25,6 @@
 #define SAMPLE_MAX_MS 10000 /* a jail whose memory nobody sees for so long is ended */
 #define LAST_SAMPLE_MS 1000
 #define WAIT_MAX_MS 3600000
-
-static void note_sample(struct run *run, const struct keeper_sample *s)
-{
-	struct keeper_sample *peak = &run->outcome.peak;
-
-	if (s->memory_bytes > peak->memory_bytes)
-		peak->memory_bytes = s->memory_bytes;
-	if (s->cpu_us > peak->cpu_us)
-		peak->cpu_us = s->cpu_us;
-	if (s->processes > peak->processes)
-		peak->processes = s->processes;
-	if (s->tasks > peak->tasks)
-		peak->tasks = s->tasks;
-}
 
 static void ask_sample(struct run *run)
 {
@@ -60,7 +45,7 @@ static bool sample_now(struct run *run, struct keeper_sample *s)
 	if (keeper_take_sample(run->up.jail.keeper, LAST_SAMPLE_MS, s) != 1 || s->errnum)
 		return false;
 	run->asked_ms = 0;
-	note_sample(run, s);
+	outcome_note_sample(&run->outcome, s);
 	return true;
 }
 
@@ -106,7 +91,7 @@ static void serve_keeper(struct run *run)
 	run->blind = s.errnum != 0;
 	if (run->blind)
 		return;
-	note_sample(run, &s);
+	outcome_note_sample(&run->outcome, &s);
 	if (s.memory_bytes > p->limit[LIMIT_MEMORY_BYTES])
 		kill_for(run, VERDICT_MEMORY);
 	else if (s.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS])
@@ -188,7 +173,7 @@ static void check_deadlines(struct run *run)
 	if (!is_sampled(run) || now - run->sampled_ms < run->sample_in_ms)
 		return;
 	run->sampled_ms = now;
-	r = file_locks_exceed(run->up.gate.fd[GATE_LOCKS], limit[LIMIT_FILE_LOCKS]);
+	r = procfs_locks_exceed(run->up.gate.fd[GATE_LOCKS], limit[LIMIT_FILE_LOCKS]);
 	if (r < 0)
 		refuse(run, -r, "watch: read the list of file locks");
 	else if (r > 0)

@@ -126,7 +126,8 @@ const char *violation_name(const struct violations *v);
  */
 void violation_learn(const struct violations *v, const struct plan *p, FILE *out);
 
-/** violation_hint() - What would allow the violations of these, for a person; never NULL */
+/** violation_hint() - What would allow the violations of these, for a person; never
+ * NULL */
 const char *violation_hint(const struct violations *v, bool locked);
 
 struct denied_without_row;

@@ -24,7 +24,7 @@
 #include "jail/walls/mount_op.h"
 #include "jail/plan/plan.h"
 #include "jail/launch/posture.h"
-#include "jail/base/file_locks.h"
+#include "jail/base/procfs.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/watch/proc_usage.h"
@@ -234,10 +234,10 @@ void __wrap_proc_usage_look(void *plan, pid_t init, struct keeper_sample *s)
 		s->memory_bytes = s->cpu_us = 0;
 }
 
-__typeof__(file_locks_exceed) __real_file_locks_exceed, __wrap_file_locks_exceed;
-int __wrap_file_locks_exceed(int list, uint64_t limit)
+__typeof__(procfs_locks_exceed) __real_procfs_locks_exceed, __wrap_procfs_locks_exceed;
+int __wrap_procfs_locks_exceed(int list, uint64_t limit)
 {
-	return without("watch") ? 0 : __real_file_locks_exceed(list, limit);
+	return without("watch") ? 0 : __real_procfs_locks_exceed(list, limit);
 }
 
 /* what has sockets is a lease like any other */

@@ -78,7 +78,8 @@ START_TEST(attempt_fails_confined_alone)
 		return;
 	}
 
-	/* a kernel without 32-bit emulation has no gate for int 0x80: a general protection fault */
+	/* a kernel without 32-bit emulation has no gate for int 0x80: a general
+	 * protection fault */
 	if (by == OTHER && outcome(attempts[_i].act, NULL) == FAULTS) {
 		unit_skip("confine: %s: an entry of this kernel's is missing", name);
 		return;

@@ -213,7 +213,8 @@ START_TEST(no_excluded_call_has_a_row)
 	for (size_t i = 0; i < *tables[_i].count; i++) {
 		const struct filter_row *row = &tables[_i].rows[i];
 
-		/* what measures a jail from outside compares memories, and nothing else */
+		/* what measures a jail from outside compares memories, and nothing
+		 * else */
 		if (tables[_i].rows == measurer_filter_rows &&
 		    strcmp(row->syscall, "kcmp") == 0 && row->when == ARG_EQ &&
 		    row->arg == 2 && row->value == KCMP_VM)

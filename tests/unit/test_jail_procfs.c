@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jail/base/file_locks.h"
 #include "jail/base/procfs.h"
 #include "tests/unit/suites.h"
 
@@ -168,14 +167,14 @@ START_TEST(locks_of_processes_are_counted)
 		memcpy(many + i * (sizeof(lines) - 1), lines, sizeof(lines) - 1);
 	all = open(unit_file(folder, "many", many, 1000 * (sizeof(lines) - 1)), O_RDONLY);
 	for (int again = 0; again < 2; again++) {
-		ck_assert_int_eq(file_locks_exceed(few, 4), 0);
-		ck_assert_int_eq(file_locks_exceed(few, 3), 1);
-		ck_assert_int_eq(file_locks_exceed(other, 0), 0);
-		ck_assert_int_eq(file_locks_exceed(all, 4000), 0);
-		ck_assert_int_eq(file_locks_exceed(all, 3999), 1);
+		ck_assert_int_eq(procfs_locks_exceed(few, 4), 0);
+		ck_assert_int_eq(procfs_locks_exceed(few, 3), 1);
+		ck_assert_int_eq(procfs_locks_exceed(other, 0), 0);
+		ck_assert_int_eq(procfs_locks_exceed(all, 4000), 0);
+		ck_assert_int_eq(procfs_locks_exceed(all, 3999), 1);
 	}
-	ck_assert_int_eq(file_locks_exceed(few, UINT64_MAX), 0);
-	ck_assert_int_lt(file_locks_exceed(gone, 1), 0);
+	ck_assert_int_eq(procfs_locks_exceed(few, UINT64_MAX), 0);
+	ck_assert_int_lt(procfs_locks_exceed(gone, 1), 0);
 	free(many);
 }
 END_TEST

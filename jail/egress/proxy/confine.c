@@ -61,8 +61,8 @@ static int confine_files(uint32_t *told, struct err *e)
 			rules[n - 1].allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR;
 	}
 	*told = (uint32_t)abi;
-	/* ABI 4 is for TCP, which a proxy needs; of 0, start.c has said what it lacks, and no
-	 * ruleset is made */
+	/* ABI 4 is for TCP, which a proxy needs; of 0, start.c has said what it lacks,
+	 * and no ruleset is made */
 	r = abi < 0 ? abi : landlock_close(abi < 3 ? abi : 3, rules, n, e);
 	while (n > 0)
 		(void)close(rules[--n].parent_fd);

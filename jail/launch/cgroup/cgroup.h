@@ -64,7 +64,8 @@ void cgroup_enter_scope(char *const *argv);
 extern bool cgroup_in_scope;
 
 /**
- * cgroup_ask() - Run a program with the caller's rights, and take the first line that it says
+ * cgroup_ask() - Run a program with the caller's rights, and take the first line that it
+ * says
  * @argv:	Its path and its words; for systemd's, and for check
  * @stream:	1: of its stdout, 2: of its stderr; all else of 0 to 2 is /dev/null
  * @text:	Empty where it said nothing

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "jail/base/file_locks.h"
 #include "jail/serve/session/session.h"
 #include "jail/watch/startup.h"
 
@@ -152,7 +151,7 @@ static void ring_locked(struct bell *b)
 {
 	struct session *s = b->owner;
 	uint64_t now_ms = clock_now_ms(), limit = s->serve->plan->limit[LIMIT_FILE_LOCKS];
-	int r = file_locks_exceed(s->locks, limit);
+	int r = procfs_locks_exceed(s->locks, limit);
 
 	if (r < 0)
 		session_end(s, "its file locks cannot be counted: %s", strerror(-r));

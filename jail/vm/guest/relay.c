@@ -160,8 +160,9 @@ static void confine(void)
 }
 
 /*
- * QEMU has ended, and its last words are there. Before the request is taken no stepjail runs
- * in a guest, so that a line in stepjail's form is that of the run which makes QEMU's jail.
+ * QEMU has ended, and its last words are there. Before the request is taken no stepjail
+ * runs in a guest, so that a line in stepjail's form is that of the run which makes
+ * QEMU's jail.
  */
 static _Noreturn void fail_ended(struct pollfd *from)
 {
