@@ -131,25 +131,37 @@ cJSON *json_mended(const char *bytes, size_t length)
 	return cJSON_CreateString(text_string(&text));
 }
 
-cJSON *json_of_item(cJSON *value)
+void json_add_item(cJSON *object, const char *name, cJSON *value)
 {
-	return value;
+	(void)cJSON_AddItemToObject(object, name, value);
 }
 
-cJSON *json_of_string(const char *value)
+void json_add_bool(cJSON *object, const char *name, bool value)
 {
-	return value ? json_mended(value, strlen(value)) : cJSON_CreateNull();
+	json_add_item(object, name, cJSON_CreateBool(value));
 }
 
-cJSON *json_of_text(const struct text *value)
+void json_add_string(cJSON *object, const char *name, const char *value)
 {
-	return value ? json_mended(text_string(value), value->length)
-		     : cJSON_CreateNull();
+	json_add_item(object, name,
+		      value ? json_mended(value, strlen(value)) : cJSON_CreateNull());
 }
 
-cJSON *json_of_count(uint64_t value)
+void json_add_text(cJSON *object, const char *name, const struct text *value)
 {
-	return cJSON_CreateNumber((double)value);
+	json_add_item(object, name,
+		      value ? json_mended(text_string(value), value->length)
+			    : cJSON_CreateNull());
+}
+
+void json_add_int(cJSON *object, const char *name, int value)
+{
+	json_add_item(object, name, cJSON_CreateNumber(value));
+}
+
+void json_add_count(cJSON *object, const char *name, uint64_t value)
+{
+	json_add_item(object, name, cJSON_CreateNumber((double)value));
 }
 
 cJSON *json_append(cJSON *list)

@@ -66,23 +66,23 @@ void json_print(const cJSON *value, struct text *out);
  *
  * true and a comparison are no bool but an int: they need a variable, or a cast.
  */
-#define JSON_CREATE(value)                                                               \
-	_Generic((value),                                                                \
-		bool: cJSON_CreateBool,                                                  \
-		char *: json_of_string,                                                  \
-		const char *: json_of_string,                                            \
-		struct text *: json_of_text,                                             \
-		const struct text *: json_of_text,                                       \
-		cJSON *: json_of_item,                                                   \
-		int: cJSON_CreateNumber,                                                 \
-		default: json_of_count)
 #define json_add(object, name, value)                                                    \
-	((void)cJSON_AddItemToObject(object, name, JSON_CREATE(value)(value)))
+	_Generic((value),                                                                \
+		bool: json_add_bool,                                                     \
+		char *: json_add_string,                                                 \
+		const char *: json_add_string,                                           \
+		struct text *: json_add_text,                                            \
+		const struct text *: json_add_text,                                      \
+		cJSON *: json_add_item,                                                  \
+		int: json_add_int,                                                       \
+		default: json_add_count)(object, name, value)
 
-cJSON *json_of_string(const char *value);
-cJSON *json_of_text(const struct text *value);
-cJSON *json_of_item(cJSON *value);
-cJSON *json_of_count(uint64_t value);
+void json_add_bool(cJSON *object, const char *name, bool value);
+void json_add_string(cJSON *object, const char *name, const char *value);
+void json_add_text(cJSON *object, const char *name, const struct text *value);
+void json_add_item(cJSON *object, const char *name, cJSON *value);
+void json_add_int(cJSON *object, const char *name, int value);
+void json_add_count(cJSON *object, const char *name, uint64_t value);
 
 /** json_mended() - Bytes as a string, mended to UTF-8; the caller's */
 cJSON *json_mended(const char *bytes, size_t length);

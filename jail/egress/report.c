@@ -28,8 +28,7 @@ static uint64_t count_bypass(const struct egress *g)
 	static char text[2][32768];
 
 	for (int i = 0; i < 2; i++) {
-		int fd = g->fd[EGRESS_SNMP + i];
-		ssize_t n = pread(fd, text[i], sizeof(text[i]) - 1, 0);
+		ssize_t n = pread(g->fd[EGRESS_SNMP + i], text[i], sizeof(*text) - 1, 0);
 
 		text[i][n < 0 ? 0 : n] = '\0';
 	}
@@ -66,7 +65,8 @@ void egress_print(const struct egress *g, struct egress_log *seen, FILE *out)
 	for (uint32_t i = 0; i < log->rows; i++) {
 		const struct egress_row *row = &log->row[i], *was = &before->row[i];
 
-		if (memcmp(row, was, sizeof(*row)) == 0)
+		if (row->times == was->times && row->failed == was->failed &&
+		    row->sent == was->sent && row->received == was->received)
 			continue;
 		(void)fputs(comma, out);
 		json_after("{\"host\":", row->to.host, out);

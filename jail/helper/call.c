@@ -93,7 +93,7 @@ int call_begin(int folder, const char *name, char *const *words, size_t count,
 	struct call_head h = { .args = (uint32_t)args,
 			       .env = (uint32_t)(count - args - 1) };
 	const uint64_t until_ms = clock_now_ms() + CALL_MS;
-	int started[2], r;
+	int started[2] = { -1, -1 }, r;
 	unsigned char why;
 	ssize_t n;
 

@@ -118,11 +118,14 @@ int rlimit_raise_core(struct err *e)
 	struct rlimit old;
 	char pattern[256] = "";
 	const char *fault;
+	ssize_t n;
 
 	if (getrlimit(RLIMIT_CORE, &old) < 0)
 		return err_set(e, errno, "rlimit: RLIMIT_CORE");
-	(void)io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
-			      sizeof(pattern));
+	n = io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
+			    sizeof(pattern));
+	if (n < 0 && n != -ENOENT)
+		return err_set(e, (int)-n, "rlimit: read core_pattern");
 	fault = rlimit_core_fault(
 		pattern, old.rlim_max > 0 ||
 				 setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == 0);

@@ -88,7 +88,7 @@ static int do_mounts(struct child *c, struct err *e)
 
 	(void)umask(0); /* modes are said where things are made */
 	/* where /proc is masked there is no way to it */
-	if (r < 0 && c->plan->proc != PROC_NONE)
+	if (r < 0 && (r != -EPERM || c->plan->proc != PROC_NONE))
 		return r;
 	r = 0;
 	if (c->plan->limit[LIMIT_FILE_LOCKS] && !c->plan->template)

@@ -46,6 +46,7 @@ static ssize_t pass_on(struct capture_stream *s)
 
 	if (s->at == s->end) {
 		n = read(s->outside, s->next, CAPTURE_READ);
+		s->read_errnum = n < 0 ? errno : 0;
 		if (n <= 0)
 			return n;
 		s->at = 0;
@@ -63,8 +64,10 @@ ssize_t capture_read(struct capture_stream *s)
 
 	if (n > 0 && s->to < 0)
 		capture_add(s, bytes, (size_t)n);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		s->read_errnum = 0;
 		return n;
+	}
 	/* a caller who reads no more is no error; the program gets SIGPIPE */
 	if (n < 0 && s->to < 0)
 		s->read_errnum = errno;
@@ -107,8 +110,7 @@ int capture_drain(struct capture *c, struct err *e)
 		for (; left > 0 && n > 0; left -= n)
 			n = capture_read(s);
 		if (s->read_errnum)
-			all = err_set(e, s->read_errnum,
-				      "--capture: read the program's %s",
+			all = err_set(e, s->read_errnum, "run: read the program's %s",
 				      capture_names[i]);
 	}
 	return all;

@@ -57,7 +57,9 @@ static int open_passed(struct capture *c, int i, int stdio[3], struct err *e)
 	struct stat st, first;
 	char path[32];
 
-	if (fstat(1 + i, &st) < 0 || !S_ISFIFO(st.st_mode))
+	if (fstat(1 + i, &st) < 0)
+		return err_set(e, errno, "run: look at %s", capture_names[i]);
+	if (!S_ISFIFO(st.st_mode))
 		return 0;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", 1 + i);
 	if (i && c->stream[0].to >= 0 && fstat(1, &first) == 0 &&

@@ -119,7 +119,7 @@ void report_limits(const struct judgement *j, const uint64_t *limit, FILE *out)
 	char number[VALUE_TEXT_MAX];
 
 	(void)fputs(",\"limits\":[", out);
-	for (size_t i = 0; i < option_row_count; i++) {
+	for (size_t i = 0; limit && i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 		uint64_t bit = row->is_limit ? 1ULL << row->limit : 0;
 
@@ -200,7 +200,7 @@ void report_digests(const struct plan *p, const struct tree *root, FILE *out)
 
 void report_posture(const struct posture *p, const struct jail *jail, FILE *out)
 {
-	if (!p->json) {
+	if (!p->json || !jail->plan) {
 		(void)fputs("null", out);
 		return;
 	}

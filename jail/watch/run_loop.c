@@ -401,6 +401,8 @@ int run_loop_run(struct run *run, struct err *e)
 	/* no process is left that could write */
 	r = capture_drain(&o->capture, e);
 	deliver(run);
+	if (r == 0)
+		r = capture_drain(&o->capture, e);
 	o->cgroup = run->up.jail.limited;
 	/* without what the jail used before its program started */
 	if (o->cgroup)

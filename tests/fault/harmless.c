@@ -59,6 +59,12 @@ static const struct {
 	{ "0", "fstat", " net:*", ANY, BEFORE, "none, or the next" },
 	{ "0", "sched_getaffinity", "*", ANY, BEFORE, "so many as for one processor" },
 
+	/* who may not open a pipe again may not read it either: it is not passed on */
+	{ "0", "open", " /proc/self/fd/[12]", ANY, BEFORE, "it is asked for" },
+	{ "0", "access", " /proc/self/fd/[12]", ANY, BEFORE, "that is so" },
+	{ "0", "open*", "*/proc/sys/kernel/core_pattern", ENOENT, BEFORE,
+	  "a kernel without it dumps no core" },
+
 	/* a second way, or nothing that matters */
 	{ "0", "writev", "*", ANY, BEFORE,
 	  "a warning is lost; the report tells the same" },

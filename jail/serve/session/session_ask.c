@@ -85,11 +85,11 @@ static int begin(struct step *step, struct state *of, const struct wire_header *
 
 	if (r == 0)
 		r = step_ask(step, of, h, payload, fds, count, e);
-	if (r == 0 && step_listen(step, !s->serve->paused) < 0)
+	if (r == 0 && s && step_listen(step, !s->serve->paused) < 0)
 		r = err_say(e, ENOMEM, "serve: epoll_ctl");
 	for (int i = 0; i < STEP_FDS; i++)
 		io_close_fd(&fds[i]);
-	if (r < 0) {
+	if (r < 0 || !s) {
 		if (step)
 			step_discard(step);
 		return r;
