@@ -234,6 +234,13 @@ void __wrap_proc_usage_look(void *plan, pid_t init, struct keeper_sample *s)
 		s->memory_bytes = s->cpu_us = 0;
 }
 
+/* in the launcher's own network it is the host's limit, and is not a jail's to set */
+__typeof__(mount_limit_backlog) __real_mount_limit_backlog, __wrap_mount_limit_backlog;
+int __wrap_mount_limit_backlog(struct err *e)
+{
+	return without("net") ? 0 : __real_mount_limit_backlog(e);
+}
+
 __typeof__(procfs_locks_exceed) __real_procfs_locks_exceed, __wrap_procfs_locks_exceed;
 int __wrap_procfs_locks_exceed(int list, uint64_t limit)
 {
