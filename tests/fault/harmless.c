@@ -57,6 +57,10 @@ static const struct {
 	{ "0", "setns", " /run/stepjail/net/*", ANY, BEFORE, "the next one is taken" },
 	{ "0", "unshare", "*", ANY, BEFORE, "the next one is taken" },
 	{ "0", "fstat", " net:*", ANY, BEFORE, "none, or the next" },
+	{ "0", "open*", "*/proc/sys/net/core/somaxconn", ANY, BEFORE,
+	  "the next one is taken" },
+	{ "0", "write", "*/proc/sys/net/core/somaxconn", ANY, BEFORE,
+	  "the next one is taken" },
 	{ "0", "sched_getaffinity", "*", ANY, BEFORE, "so many as for one processor" },
 
 	/* who may not open a pipe again may not read it either: it is not passed on */

@@ -180,7 +180,7 @@ class Legacy(Case):
         self.assertEqual(self.client.good("list_files", session=session, path="d")["files"],
                          [{"name": "raw", "kind": "file", "bytes": 256}, {"name": "ä.txt", "kind": "file", "bytes": 5}])
         for arguments, said in (({"path": "no"}, "No such file"), ({"path": "../x"}, "GET: "),
-                                ({"path": ""}, "a path has 1 to 4096 bytes")):
+                                ({"path": ""}, "bytes of a path must be a number from 1 to 4096, and is 0")):
             self.assertIn(said, self.client.bad("get_file", session=session, **arguments))
         self.assertIn("one of them", self.client.bad("put_file", session=session, path="a"))
         self.assertIn("base64: ", self.client.bad("put_file", session=session, path="a", base64="*"))

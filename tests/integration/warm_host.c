@@ -264,6 +264,7 @@ static int one(bool warm, int signals, struct err *e)
 		free(run.outcome.posture.json);
 	}
 	launch_end(&run.up.jail);
+	gate_close(&run.up.gate);
 	io_close_fd(&run.outcome.refused.fd);
 	return r;
 }
