@@ -46,13 +46,16 @@ static ssize_t pass_on(struct capture_stream *s)
 
 	if (s->at == s->end) {
 		n = read(s->outside, s->next, CAPTURE_READ);
-		s->read_errnum = n < 0 ? errno : 0;
+		if (n < 0)
+			s->read_errnum = errno;
 		if (n <= 0)
 			return n;
 		s->at = 0;
 		s->end = (size_t)n;
 	}
 	n = write(s->to, s->next + s->at, s->end - s->at);
+	if (n < 0 && errno != EPIPE)
+		s->read_errnum = errno;
 	s->at += n > 0 ? (size_t)n : 0;
 	return n;
 }
@@ -110,7 +113,7 @@ int capture_drain(struct capture *c, struct err *e)
 		for (; left > 0 && n > 0; left -= n)
 			n = capture_read(s);
 		if (s->read_errnum)
-			all = err_set(e, s->read_errnum, "run: read the program's %s",
+			all = err_set(e, s->read_errnum, "run: pass on the program's %s",
 				      capture_names[i]);
 	}
 	return all;
