@@ -91,7 +91,8 @@ bool capture_pass(struct capture *c)
 	bool left = false;
 
 	for (struct capture_stream *s = c->stream; s < c->stream + CAPTURE_STREAMS; s++) {
-		while (s->to >= 0 && s->outside >= 0 && capture_read(s) > 0)
+		while (s->to >= 0 && s->outside >= 0 &&
+		       (capture_read(s) > 0 || errno == EINTR))
 			;
 		left |= s->outside >= 0 && s->at < s->end;
 	}
