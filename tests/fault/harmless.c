@@ -59,6 +59,8 @@ static const struct {
 	{ "0", "fstat", " net:*", ANY, BEFORE, "none, or the next" },
 	{ "0", "open*", "*/proc/sys/net/core/somaxconn", ANY, BEFORE,
 	  "the next one is taken" },
+	{ "*", "open*", "*sys/net/core/somaxconn", ENOENT, BEFORE,
+	  "older kernels have no such limit in a user's network" },
 	{ "0", "write", "*/proc/sys/net/core/somaxconn", ANY, BEFORE,
 	  "the next one is taken" },
 	{ "0", "sched_getaffinity", "*", ANY, BEFORE, "so many as for one processor" },
