@@ -69,5 +69,7 @@ void settings_add(cJSON *request, const cJSON *settings)
 	const cJSON *one = NULL;
 
 	cJSON_ArrayForEach(one, settings)
+	{
 		json_add(request, one->string, cJSON_Duplicate(one, true));
+	}
 }
