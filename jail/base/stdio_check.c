@@ -14,8 +14,8 @@
 #include "init/io.h"
 #include "jail/base/stdio_check.h"
 
-/* Would Landlock take a rule for it? Where the kernel has no Landlock, a memfd is told by
- * its name. */
+/* Does Landlock take a rule for it? Where the kernel has no Landlock, a memfd is told by its
+ * name. */
 static bool is_mountable(int fd)
 {
 	const struct landlock_ruleset_attr attr = { LANDLOCK_ACCESS_FS_READ_FILE };
@@ -25,7 +25,7 @@ static bool is_mountable(int fd)
 		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	char path[32], name[16] = "";
 
-	if (ruleset >= 0)
+	if (ruleset >= 0 || (errno != ENOSYS && errno != EOPNOTSUPP))
 		return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
 			       &rule, 0) == 0;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -54,7 +54,7 @@ static const char *find_fault(int fd)
 	case S_IFBLK:
 		return is_mountable(fd)
 			       ? NULL
-			       : "is on no mounted file system, such as a memfd, and could be opened again for writing";
+			       : "is not known to be on a mounted file system, as a memfd is not, and could be opened again for writing";
 	default:
 		return "is neither a file, a device, a pipe nor a socket";
 	}
