@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_mcp_listen.py - stepjail-mcp on a unix socket: many clients"""
+import contextlib
+import json
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -11,7 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from python_scene import MCP  # noqa: E402
-from test_mcp import Case, Client  # noqa: E402
+from test_mcp import PATIENCE, Case, Client  # noqa: E402
 
 
 class Listening(Case):
@@ -55,6 +58,49 @@ class Listening(Case):
         for n in range(5):
             self.assertEqual(other.good("python", code=str(n))["result"], str(n))
             other.good("close_session", session=other.good("list_sessions")["sessions"][0]["session"])
+        self.stop()
+
+    def refusal(self, client):
+        """The one line with which the server ends a connection."""
+        with client.socket.makefile("rb") as file:
+            line = json.loads(file.readline())
+            with contextlib.suppress(ConnectionResetError):  # what had come of it was not read
+                self.assertEqual(file.read(), b"")
+        return line["error"]["message"]
+
+    def test_a_user_has_so_many_connections(self):
+        clients = [self.connect() for _ in range(64)]
+        self.assertEqual(clients[-1].good("list_sessions")["sessions"], [])
+        self.assertIn("at most 64 connections", self.refusal(self.connect()))
+        clients.pop().socket.close()
+        while True:  # its end is heard of by and by
+            client = self.connect()
+            with contextlib.suppress(BrokenPipeError):
+                client.ask("tools/list")
+            with client.socket.makefile("rb") as file:
+                if "result" in json.loads(file.readline()):
+                    break
+        self.assertEqual(clients[0].good("list_sessions")["sessions"], [])
+        self.stop()
+
+    def test_half_sent_messages_have_a_bound(self):
+        half = b" " * (15 << 20)
+        clients = [self.connect() for _ in range(5)]
+        for client in clients:
+            client.socket.settimeout(60)
+            with contextlib.suppress(ConnectionError):  # whoever is the one too many
+                client.socket.sendall(half)
+        refused = select.select([client.socket for client in clients], [], [], PATIENCE)[0]
+        self.assertEqual(len(refused), 1)
+        refused = next(client for client in clients if client.socket in refused)
+        self.assertIn("have not come whole have at most 67108864 bytes", self.refusal(refused))
+        with open(f"/proc/{self.server.process.pid}/status") as file:
+            most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
+        self.assertLess(most, 300 << 10)  # 1 GiB and more without the bound, by 64 connections
+        for client in clients:
+            if client is not refused:
+                client.socket.sendall(b"\n")
+                self.assertEqual(client.good("list_sessions")["sessions"], [])
         self.stop()
 
     def test_a_path_that_is_in_use(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """server.py - clients on stdin and stdout, on a unix socket, or over HTTP"""
 import asyncio
+import collections
 import contextlib
 import os
 import socket
@@ -16,7 +17,9 @@ from stepjail_mcp.client import GRACE, INVALID, Client, Problem, failure
 from stepjail_mcp.http_server import HttpServer
 from stepjail_mcp.strict_json import packed
 
-LINE_MAX = 16 << 20  # bytes of a message
+LINE_MAX = 16 << 20   # bytes of a message
+LINES_MAX = 64 << 20  # bytes of a user's lines that are not taken yet, of all connections to a unix socket
+OF_USER = 64          # connections of a user to it, at a time
 
 
 def say(line):
@@ -109,27 +112,34 @@ class Server:
     async def listen(self, path):
         given = path == "systemd"
         listener = inherited() if given else bound(path)
+        connections, held = collections.Counter(), collections.Counter()  # by user
 
         async def connected(reader, writer):
             pid, uid, _ = struct.unpack("3i", writer.get_extra_info("socket").getsockopt(
                 socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            connections[uid] += 1
             try:
                 if not given and uid not in (0, os.geteuid()):
                     say(f"a client of user {uid} (process {pid}) was turned away: only user {os.geteuid()} and "
                         "root may connect")
                     return
-                lines = stream_lines(reader)
+                if connections[uid] > OF_USER:
+                    raise Problem(INVALID, f"a user has at most {OF_USER} connections at a time: close one")
+                lines = stream_lines(reader, held, uid)
                 first = await anext(lines, b"")
                 words = await attach.asks(first)
                 if words is not None:
                     await attach.attach(self, words, reader, writer, uid)
                 else:
                     await self.serve(behind(first, lines), lambda data: drained(writer, data))
+            except Problem as problem:
+                await drained(writer, packed(failure(None, problem)) + b"\n")
             finally:
+                connections[uid] -= 1
                 writer.close()
 
         try:
-            server = await asyncio.start_unix_server(connected, sock=listener, limit=LINE_MAX + 1)
+            server = await asyncio.start_unix_server(connected, sock=listener)
             say(f"listening on {path}")
             async with server:
                 await server.serve_forever()
@@ -224,15 +234,28 @@ async def drained(writer, data):
     await writer.drain()
 
 
-async def stream_lines(reader):
-    while True:
+async def stream_lines(reader, held, owner):
+    """Lines, of which one that is too long comes as a part. HELD[OWNER] counts what of them is not taken."""
+    more = True
+    while more:
+        line, whole = bytearray(), False
         try:
-            line = await reader.readline()
-        except ValueError:
-            line = b" " * (LINE_MAX + 1)
-        if not line:
-            return
-        yield line
+            while more and not whole and len(line) <= LINE_MAX:
+                try:
+                    part, whole = await reader.readuntil(), True
+                except asyncio.IncompleteReadError as end:
+                    part, more = end.partial, False
+                except asyncio.LimitOverrunError as over:
+                    part = await reader.readexactly(over.consumed)
+                if held[owner] + len(part) > LINES_MAX:
+                    raise Problem(INVALID, f"a user's messages that have not come whole have at most {LINES_MAX} "
+                                  "bytes, of all connections")
+                held[owner] += len(part)
+                line += part
+            if line:
+                yield bytes(line)
+        finally:
+            held[owner] -= len(line)
 
 
 async def lines_of(file):
