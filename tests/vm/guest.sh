@@ -34,6 +34,17 @@ need_core()
 	find /build/rootfs/core -type f -exec cat {} + >/dev/null
 }
 
+# row NAME : a row of check in /tmp/out: its state and what it says, of its cause where that
+# is an earlier row's
+row()
+{
+	found=$(sed -n "s/^\([a-z]*\) *$1  */\1 /p" /tmp/out)
+	case $found in
+	*" for the same cause as: "*) row "${found##*: }" ;;
+	*) echo "$found" ;;
+	esac
+}
+
 # is NAME GOT WANTED
 is()
 {

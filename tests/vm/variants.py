@@ -111,7 +111,8 @@ class Caller:
                  if row['state'] == 'missing'}
         if self.variant.refused:
             is_so('status', done.returncode, 1)
-            self.refuses(lacks.get('a whole jail', 'nothing of a whole jail'))
+            said = lacks.get('a whole jail', 'nothing of a whole jail')
+            self.refuses(lacks.get(said.removeprefix('for the same cause as: '), said))
         else:
             is_so('what is missing', (lacks, done.returncode), ({}, 0))
 

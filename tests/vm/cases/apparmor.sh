@@ -56,7 +56,7 @@ for how in confined confined_user; do
 	run $how /usr/local/bin/stepjail check --allow-missing cgroup
 	[ $status -ne 0 ] || fail "check is content"
 	grep -q "^missing *user namespaces .*$(refusal $how)" /tmp/out || fail "no row names it"
-	is "the last row" "$(sed -n 's/^missing *a whole jail *//p' /tmp/out)" "${said#stepjail: }"
+	is "the last row" "$(row 'a whole jail')" "missing ${said#stepjail: }"
 done
 
 policy stepjail

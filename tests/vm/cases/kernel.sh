@@ -12,12 +12,6 @@ older()
 	[ "$3" -lt "$1" ] || { [ "$3" -eq "$1" ] && [ "$4" -lt "$2" ]; }
 }
 
-# state NAME : of a row of check, and what it says, from /tmp/out
-state()
-{
-	sed -n "s/^\([a-z]*\) *$1  */\1 /p" /tmp/out
-}
-
 echo "  on Linux $(uname -r)"
 if older 5 12; then
 	run $stepjail run --rootfs /mini -- /bin/true
@@ -27,7 +21,7 @@ if older 5 12; then
 	has_all "$said" "mount_setattr (Linux 5.12)"
 	run $stepjail check
 	is "status of check" $status 1
-	is "the last row" "$(state 'a whole jail')" "missing ${said#stepjail: }"
+	is "the last row" "$(row 'a whole jail')" "missing ${said#stepjail: }"
 	exit 0
 fi
 
@@ -53,8 +47,8 @@ for pair in memory.peak:memory_peak_bytes pids.peak:pids_peak; do
 done
 
 # Landlock: the ABI that the kernel told, or nothing
-case $(state Landlock) in
-"ok ABI "*) is landlock "$(field /tmp/report abi)" "$(state Landlock | tr -dc 0-9)" ;;
+case $(row Landlock) in
+"ok ABI "*) is landlock "$(field /tmp/report abi)" "$(row Landlock | tr -dc 0-9)" ;;
 absent*) is landlock "$(field /tmp/report landlock)" null ;;
 *) fail "no row for Landlock" ;;
 esac
