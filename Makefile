@@ -130,20 +130,20 @@ fmt: ## clang-format
 
 DOCS := README.md jail/README.md jail/oci/README.md agent/README.md rootfs/README.md
 install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
-	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail,share/doc/stepjail/{jail/oci,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_{batch,e2b,mcp,report,transcripts}
+	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/{rootfs,trees},share/man/man1,share/stepjail,share/doc/stepjail/{jail/oci,agent,rootfs},include/stepjail} $(DESTDIR)$(PYTHON_DIR)/stepjail_{batch,e2b,mcp,report,transcripts}
 	install -m 755 $(B)/stepjail $(B)/stepjail-{oci,agent} $(SCRIPTS:%=$(B)/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
-	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(SCRIPTS:%=$(B)/%.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	cp --no-preserve=ownership rootfs/trees/{stepjail-tree,common,fetch,{own,data,tree}.py,{core,data}.manifest} $(DESTDIR)$(PREFIX)/lib/stepjail/trees; ln -sf ../lib/stepjail/trees/stepjail-tree $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(B)/stepjail.1 rootfs/trees/stepjail-tree.1 $(B)/stepjail-agent.1 $(SCRIPTS:%=$(B)/%.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor; install -m 644 agent/prices.json $(DESTDIR)$(PREFIX)/share/stepjail
-	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail
+	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail; install -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/stepjail
 	cd agent/python && for f in *.py */*.py; do install -m 644 $$f $(DESTDIR)$(PYTHON_DIR)/$$f; done
-	install -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/stepjail
 	for f in $(DOCS); do jail/mkreadme $$f $(DOCS) > $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f && chmod 644 $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f || exit; done
 	for t in $$(basename -s .key $(B)/rootfs/*.key); do \
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -aH --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 uninstall: ## remove what install puts there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,stepjail stepjail-oci stepjail-agent $(SCRIPTS)) $(patsubst %,$(DESTDIR)$(PREFIX)/share/man/man1/%.1,stepjail stepjail-agent $(SCRIPTS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,stepjail stepjail-oci stepjail-agent stepjail-tree $(SCRIPTS)) $(patsubst %,$(DESTDIR)$(PREFIX)/share/man/man1/%.1,stepjail stepjail-agent stepjail-tree $(SCRIPTS))
 	chmod -R u+w $(DESTDIR)$(PREFIX)/lib/stepjail 2>/dev/null; rm -rf $(DESTDIR)$(PREFIX)/{lib,share,share/doc,include}/stepjail $(DESTDIR)$(PYTHON_DIR)/stepjail{.py,_batch,_e2b,_mcp,_report,_transcripts}
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile jail/{deb,egress}/rules.mk tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """data.py - the parts of `rootfs/trees/build data` that need Python
 

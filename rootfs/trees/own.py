@@ -1,6 +1,5 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""own.py - the parts of `rootfs/trees/build --from TREE --name NAME` that need Python
+"""own.py - the parts of stepjail-tree that need Python
 
 	own.py wheel FILE STAGE VERSION TREE       unpack a wheel as Debian unpacks a package;
 	                                           print its name, version, tag and digest

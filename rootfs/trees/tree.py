@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """tree.py - the parts of rootfs/trees/build that need Python
 

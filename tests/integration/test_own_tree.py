@@ -7,6 +7,7 @@ The packages are made here, and nothing is fetched.
 import base64
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -112,7 +113,7 @@ class OwnTree(unittest.TestCase):
         return path
 
     def build(self, *words, status=0):
-        done = run(f"{TOP}/rootfs/trees/build", *words, self.folder)
+        done = run(f"{TOP}/rootfs/trees/stepjail-tree", *words, f"{self.folder}/rootfs")
         self.assertEqual(done.returncode, status, done.stdout)
         return done.stdout
 
@@ -180,12 +181,15 @@ class OwnTree(unittest.TestCase):
                      self.wheel("two", good))
         self.refused("no module", "--deb", self.deb("empty", {}))
         self.refused("nothing to add")
-        for words, says in ((["core"], "the folder of the build is missing"), ([], "'' is not a tree"),
-                            (["--from", "core", "--name"], "--name needs a value"),
-                            (["--from", "all", "--name", "x", "x"], "--from 'all': core or data"),
-                            (["--from", "core", "--name", "x"], "one is wanted, the folder of the build"),
-                            (["--what", "x"], "--what is not an option"), (["-x"], "-x needs a value")):
-            done = run(f"{TOP}/rootfs/trees/build", *words)
+        for words, says in ((["build", "core"], "the folder of the build is missing"),
+                            (["build"], "'' is not a tree"),
+                            (["stepjail-tree"], "--from '': core or data"),
+                            (["stepjail-tree", "--from", "core", "--name"], "--name needs a value"),
+                            (["stepjail-tree", "--from", "all", "--name", "x", "x"], "--from 'all': core or data"),
+                            (["stepjail-tree", "--from", "core", "--name", "x"], "one is wanted, the folder for"),
+                            (["stepjail-tree", "--what", "x"], "--what is not an option"),
+                            (["stepjail-tree", "-x"], "-x needs a value")):
+            done = run(f"{TOP}/rootfs/trees/{words[0]}", *words[1:])
             self.assertEqual((done.returncode, done.stdout.count("\n")), (1, 1), done.stdout)
             self.assertIn(says, done.stdout)
             self.assertIn("--help", done.stdout)
@@ -196,8 +200,33 @@ class OwnTree(unittest.TestCase):
         for word in ("--help", "-h"):
             done = run(f"{TOP}/rootfs/trees/build", word)
             self.assertEqual((done.returncode, done.stdout[:28]), (0, "usage: rootfs/trees/build co"))
+            done = run(f"{TOP}/rootfs/trees/stepjail-tree", word)
+            self.assertEqual((done.returncode, done.stdout[:26]), (0, "usage: stepjail-tree --fro"))
             for option in ("--from", "--name", "--wheel", "--deb", "--package"):
                 self.assertIn(option, done.stdout)
+
+    def test_installed(self):
+        """From where make install puts it: by a link, with the trees beside it, to any folder."""
+        home = f"{self.folder}/usr/lib/stepjail/trees"
+        os.makedirs(home)
+        os.makedirs(f"{self.folder}/usr/bin")
+        with open(f"{TOP}/Makefile", encoding="utf-8") as rules:
+            installed = re.search(r"cp .*(rootfs/trees/{\S+)", rules.read())[1]
+        run("bash", "-c", f"cp {installed} {home}", cwd=TOP).check_returncode()
+        program = f"{self.folder}/usr/bin/stepjail-tree"
+        os.symlink("../lib/stepjail/trees/stepjail-tree", program)
+        words = ["--from", "core", "--name", "mine", "--wheel",
+                 self.wheel("greet", {"greet.py": b"word = 'good day'\n"}), f"{self.folder}/out"]
+        done = run(program, *words)
+        self.assertEqual((done.returncode, done.stdout.count("\n")), (1, 1), done.stdout)
+        self.assertIn("the tree core is neither in", done.stdout)
+        self.assertIn("install stepjail-rootfs-core", done.stdout)
+        os.symlink(f"{self.folder}/rootfs", f"{self.folder}/usr/lib/stepjail/rootfs")
+        done = run(program, *words)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.say(f"{self.folder}/out/mine", "import greet; print(greet.word)"), "good day")
+        with open(f"{home}/../rootfs/core.sha256.sum", encoding="utf-8") as line:
+            self.assertEqual(self.digest_of("core"), line.read().split()[0])
 
     def test_what_apt_says(self):
         """Each failure of a fetch is told with what can be done about it; apt is played."""

@@ -176,12 +176,14 @@ class Protocol(unittest.TestCase):
 class Form(unittest.TestCase):
     def test_lint(self):
         """No warning of either of the programs that show such pages; and both would warn."""
-        for name in ("policy.5", "protocol.7"):
-            path = os.path.join(BUILD, "stepjail-" + name)
+        tree = os.path.join(TOP, "rootfs/trees/stepjail-tree.1")
+        for path in [os.path.join(BUILD, "stepjail-" + name) for name in ("policy.5", "protocol.7")] + [tree]:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
             for words in (["groff", "-mandoc", "-ww", "-z"], ["mandoc", "-T", "lint", "-W", "warning"]):
                 got = said(*words, path)
                 self.assertEqual(got.stdout + got.stderr, "")
-                bad = said(*words, input=page(name).replace(".El\n", "", 1).replace(".Sh SYNTAX", ".Shh"))
+                bad = said(*words, input=text.replace(".El\n", "", 1).replace(".Sh S", ".Shh S", 1))
                 self.assertNotEqual(bad.stdout + bad.stderr, "")
 
 

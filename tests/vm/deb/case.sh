@@ -44,6 +44,17 @@ is "sessions of a user" "$status $(cat /tmp/out)" "0 completed 42"
 run python3 /tmp/user/session.py
 is "sessions of root" "$status $(cat /tmp/out)" "0 completed 42"
 
+# a tree of the user's own, of the installed core and of a package made here
+mkdir -p /tmp/user/deb/DEBIAN /tmp/user/deb/usr/lib/python3/dist-packages /tmp/user/deb/usr/share/doc/greet
+printf 'Package: greet\nVersion: 1\nArchitecture: all\nMaintainer: A <a@b>\nDescription: x\n' >/tmp/user/deb/DEBIAN/control
+echo 'word = "good day"' >/tmp/user/deb/usr/lib/python3/dist-packages/greet.py
+echo MIT >/tmp/user/deb/usr/share/doc/greet/copyright
+dpkg-deb --build --root-owner-group /tmp/user/deb /tmp/user/greet.deb >/dev/null
+run as_managed "stepjail-tree --from core --name mine --deb /tmp/user/greet.deb /tmp/user/trees"
+is "status of stepjail-tree" $status 0
+run as_managed "$scope stepjail run --rootfs /tmp/user/trees/mine --verify-rootfs -- /bin/python3 -c 'import greet; print(greet.word)'"
+is "status in it, and what it prints" "$status $(cat /tmp/out)" "0 good day"
+
 # assistants, by the socket: it starts the server, for those of the group
 echo 'memory 256M' >>/etc/stepjail/defaults
 run systemctl enable --now stepjail-mcp.socket
