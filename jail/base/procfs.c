@@ -2,6 +2,7 @@
 /*
  * procfs.c - files of one process in /proc: see procfs.h
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,11 +187,11 @@ pid_t procfs_held(int pidfd)
  * A line of /proc/locks is "1: POSIX  ADVISORY  WRITE PID MAJOR:MINOR:INODE FROM TO". Locks
  * of the host's NFS and those without an owner (F_OFD_SETLK) are in the list of every
  * namespace, and their PID is negative: nothing else is behind a blank and a minus.
- * A file of the kernel's is a page at a time, and where the host's other locks come and
- * go between two reads, a line may be read twice: so what is too many is looked at
- * again.
+ * A file of the kernel's is a page at a time, and where the host takes other locks between
+ * two reads, a line may be read twice: so what is too many is looked at again, a
+ * millisecond apart, as locks come in bursts.
  */
-#define LOCKS_LOOKS 3
+#define LOCKS_LOOKS 8
 
 /* Return: 1 as soon as there are more than @most, 0 or -errno */
 static int look_at_locks(int list, int64_t most)
@@ -217,7 +218,9 @@ int procfs_locks_exceed(int list, uint64_t limit)
 {
 	int r = list >= 0;
 
-	for (int i = 0; i < LOCKS_LOOKS && r == 1; i++)
+	for (int i = 0; i < LOCKS_LOOKS && r == 1; i++) {
+		(void)poll(NULL, 0, i > 0);
 		r = look_at_locks(list, limit < INT64_MAX ? (int64_t)limit : INT64_MAX);
+	}
 	return r;
 }
