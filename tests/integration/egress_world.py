@@ -65,11 +65,11 @@ class World:
         self.dns = Dns({})
         self.dns.start()
 
-    def file(self, name, text):
+    def file(self, name, text, mode=0o644):
         path = f"{self.folder}/{name}"
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(path, 0o600)
+        os.chmod(path, mode)
         return path
 
     def certificate(self, *names):

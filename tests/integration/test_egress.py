@@ -56,7 +56,7 @@ class Asking(Host):
 
 class OverMany(Asking):
     """The limit on bytes, over as many connections as there may be."""
-    more = ()
+    more, many = (), 32
 
     def over_many(self, limit, sent, answer=None):
         """What came to the host, and how much of its answers to the jail."""
@@ -65,7 +65,7 @@ class OverMany(Asking):
         place = f"127.0.0.1:{origin.port}"
         done = self.python(f"""
 import socket, threading
-all, came = threading.Barrier(32), []
+all, came = threading.Barrier({self.many}), []
 def one():
     with socket.create_connection(("127.0.0.1", 3128)) as s:
         all.wait()
@@ -75,13 +75,16 @@ def one():
                 came.append(piece.count(b"z"))
         except OSError:
             pass
-threads = [threading.Thread(target=one) for _ in range(32)]
+threads = [threading.Thread(target=one) for _ in range({self.many})]
 [t.start() for t in threads], [t.join() for t in threads]
 print(sum(came))""", f"--allow-host={place}", f"--egress-limit={limit}", *self.more)
-        for report in [done.report, *([done.report["vm"]["jail"]] if self.more else [])]:
-            row, = report["egress"]["hosts"]
+        reports = [done.report, *([done.report["vm"]["jail"]] if self.more else [])]
+        rows = [row for report in reports for row in report["egress"]["hosts"]]
+        self.assertEqual(len(rows), len(reports))
+        for row in rows:
             self.assertLessEqual(row["sent"] + row["received"], limit)
-            self.assertEqual(row["why"], "--egress-limit has no bytes left")
+        # of two proxies one meets it first, and the other hears of an end
+        self.assertIn("--egress-limit has no bytes left", [row["why"] for row in rows])
         return origin.came, int(done.stdout)
 
     def test_sent(self):
@@ -90,13 +93,13 @@ print(sum(came))""", f"--allow-host={place}", f"--egress-limit={limit}", *self.m
 
     def test_received(self):
         """Of hosts that answer all at once."""
-        asked = threading.Barrier(32)
+        asked = threading.Barrier(self.many)
 
         def answer(_):
             asked.wait(120)
             return b"HTTP/1.1 200 OK\r\n\r\n" + b"z" * 32768
         came, received = self.over_many(100000, 0, answer)
-        self.assertEqual(len(came), 32)
+        self.assertEqual(len(came), self.many)
         self.assertLessEqual(received, 100000)
         self.assertGreater(received, 0)
 

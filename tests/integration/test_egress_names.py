@@ -136,7 +136,7 @@ class Tls(World):
             plain = world.server(PUBLIC, 80)
             server.answers = {"/long": (200, {}, b"l" * 2000000)}
             world.dns.names = {"api.example": [[PUBLIC]], "other.example": [[PUBLIC]]}
-            key = world.file("key", "Bearer s3cr3t-of-operator\\n")
+            key = world.file("key", "Bearer s3cr3t-of-operator\\n", 0o600)
             told = world.run(GET + JAIL, "--allow-host=api.example:443", "--allow-host=other.example:80",
                              "--secret-header=api.example:Authorization=" + key)
             world.told = told | {"asked": server.asked, "plain": plain.asked}""", """
@@ -162,7 +162,7 @@ tell(a, b, [c[0], len(c[1])], get('http://other.example/', headers={'authorizati
         told = self.world("""
             origin = world.origin(PUBLIC, 443, world.certificate("api.example"))
             world.dns.names = {"api.example": [[PUBLIC]]}
-            key = world.file("key", "s3cr3t")
+            key = world.file("key", "s3cr3t", 0o600)
             line = " http://api.example/ HTTP/1.1\\r\\n"
             names = ["x-api-key", "X_API_KEY", "X.Api_Key", "x!api~key", "XApiKey", "X-Api-Key2", "X-Api", "Y-Api-Key"]
             rows = {"GET": "GET" + line + "".join(name + ": mine\\r\\n" for name in names) + "\\r\\n",

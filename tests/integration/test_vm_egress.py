@@ -84,7 +84,7 @@ tell(*answers, told)""",
 class Limits(OverMany, unittest.TestCase):
     """As without a guest, by the counts of both proxies. Once, as it takes its time."""
     as_user = False
-    more = VM
+    more, many = VM, 8  # a guest is slow, and who asks for nothing within 10 s is let go
 
 
 class Sessions(StepRows):
