@@ -54,7 +54,7 @@ static const char *find_fault(int fd)
 	case S_IFBLK:
 		return is_mountable(fd)
 			       ? NULL
-			       : "is not known to be on a mounted file system, as a memfd is not, and could be opened again for writing";
+			       : "is on no mounted file system that the kernel tells of, such as a memfd, and could be opened again for writing";
 	default:
 		return "is neither a file, a device, a pipe nor a socket";
 	}
