@@ -133,7 +133,9 @@ class Real(Installed, AgentCase):
                       [("memory", "rolled-back"), ("exception", "kept"), ("memory", "kept")])
         if first["state"] == "rolled-back":
             self.assertEqual(second["stdout"]["head"], "x = 1 of False\n")
-        self.assertEqual(second["verdict"], "completed")
+        # beside a y that fills the memory the last step may be ended by the watch, if it takes long enough
+        full = first["state"] == "kept" and (second["verdict"], second["state"]) == ("memory", "rolled-back")
+        self.assertTrue(full or second["verdict"] == "completed", second)
         self.assertEqual(got["jails"], 1)
 
     def test_stateless(self):
