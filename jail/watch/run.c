@@ -254,7 +254,9 @@ int command_run(char *const *argv, struct err *e)
 	struct judgement j;
 	int report = -1, out = -1, r = stdio_check(e);
 
-	if (r == 0)
+	if (r < 0)
+		host_hint(e);
+	else
 		r = option_parse(&plan, argv, e);
 	if (r < 0)
 		return r;
