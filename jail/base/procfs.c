@@ -187,8 +187,8 @@ pid_t procfs_held(int pidfd)
  * A line of /proc/locks is "1: POSIX  ADVISORY  WRITE PID MAJOR:MINOR:INODE FROM TO". Locks
  * of the host's NFS and those without an owner (F_OFD_SETLK) are in the list of every
  * namespace, and their PID is negative: nothing else is behind a blank and a minus.
- * A file of the kernel's is a page at a time, and where the host takes other locks between
- * two reads, a line may be read twice: so what is too many is looked at again, a
+ * A file of the kernel's is a page at a time, and where the host takes other locks
+ * between two reads, a line may be read twice: so what is too many is looked at again, a
  * millisecond apart, as locks come in bursts.
  */
 #define LOCKS_LOOKS 8

@@ -15,8 +15,8 @@
 
 static const char no_landlock[] = "landlock: ask for the ABI"; /* with its errno */
 
-/* Does Landlock take a rule for it? Where the kernel has no Landlock, a memfd is told by its
- * name. NULL: it is on a mounted file system */
+/* Does Landlock take a rule for it? Where the kernel has no Landlock, a memfd is told by
+ * its name. NULL: it is on a mounted file system */
 static const char *find_unmounted(int fd)
 {
 	const struct landlock_ruleset_attr attr = { LANDLOCK_ACCESS_FS_READ_FILE };

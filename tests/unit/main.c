@@ -345,8 +345,8 @@ static bool run_apart(size_t suite)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* Each test's process looks for leaks at its end, in all that is static, too. Pages of that
- * which nobody has read yet would be a fault each, in every one of them. */
+/* Each test's process looks for leaks at its end, in all that is static, too. Pages of
+ * that which nobody has read yet would be a fault each, in every one of them. */
 __attribute__((no_sanitize("address"))) static void read_statics(void)
 {
 	extern const volatile char __bss_start[], _end[];
