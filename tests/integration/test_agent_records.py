@@ -311,7 +311,7 @@ class Real(Installed, RecordCase):
                          ("execve", "execve", 3, 6))
         self.assertEqual(self.step_events()[0]["violations"], step["violations"])
         self.assertIn(line, self.agent("transcripts", 0, "show", self.record))
-        self.assertEqual(f"{os.path.basename(self.record)}  step 1  {line}",
+        self.assertEqual(f"{os.path.basename(self.record)}  step 1  {line[:-1]}  scripted  The task.\n",
                          self.agent("transcripts", 0, "violations", os.path.dirname(self.record)))
         with open(self.path("script", code + "\n")) as stdin:
             _, _, err = self.run_agent("repl", "--stepjail", self.stepjail, "--transcript", "none",
