@@ -92,13 +92,13 @@ static int run(struct checks *v, enum checks_kind kind, const struct text *input
 	const char *command = v->o->command[kind];
 	cleanup_text struct text why = { 0 };
 	struct judge *j = &v->judge;
-	int r = session_renew(&j->session, e) < 0 ||
-				session_put_bytes(&j->session, input, "checked", e) < 0 ||
-				judge_run(j, check_source, "check(", command,
-					  strlen(command), &j->step, e) < 0
-			? -e->errnum
-			: 0;
+	int r = session_renew(&j->session, e);
 
+	if (r == 0)
+		r = session_put_bytes(&j->session, input, "checked", e);
+	if (r == 0)
+		r = judge_run(j, check_source, "check(", command, strlen(command),
+			      &j->step, e);
 	if (r == 0 && j->step.budget)
 		return err_say(e, ETIMEDOUT, "the time of the task is over");
 	if (j->step.facts.verdict == VERDICT_WALL_TIMEOUT)

@@ -119,8 +119,6 @@ int tests_run(struct tests *t, const char *function, bool files, struct step *st
 /* what was found before the model has said a word */
 static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 {
-	const cJSON *one = NULL;
-
 	if (*json_text(verdict, "problem"))
 		return err_say(e, EINVAL, "--tests: %s", json_text(verdict, "problem"));
 	if (!json_count(verdict, "count", &t->number) || !t->number) {
@@ -130,9 +128,11 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 		return err_say(e, EPROTO, "--tests: the jail cannot list the tests: %s",
 			       text_string(&words));
 	}
-	cJSON_ArrayForEach(one, json_get(verdict, "names")) if (cJSON_IsString(one))
-		text_printf(&t->names, "%s%s%s", t->names.length ? ", " : "",
-			    one->valuestring, t->cases ? "" : ".py");
+	for (const cJSON *one = json_first(json_get(verdict, "names")); one;
+	     one = one->next)
+		if (cJSON_IsString(one))
+			text_printf(&t->names, "%s%s%s", t->names.length ? ", " : "",
+				    one->valuestring, t->cases ? "" : ".py");
 	if (!t->names.length)
 		text_puts(&t->names, "solution.py");
 	return text_check(&t->names, "--tests", e);

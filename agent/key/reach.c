@@ -110,13 +110,14 @@ static int add_place(struct confine_policy *p, CURLU *parts, bool proxy, struct 
 /* as libcurl looks for them; one that no_proxy overrules adds a port that is not used */
 static int add_proxies(struct confine_policy *p, bool https, struct err *e)
 {
-	static const char *const names[] = { "http_proxy", "https_proxy", "HTTPS_PROXY",
-					     "all_proxy", "ALL_PROXY" };
+	static const char *const names[][4] = {
+		{ "http_proxy", "all_proxy", "ALL_PROXY", NULL },
+		{ "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" },
+	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < COUNT(names); i++) {
-		bool other = https ? i == 0 : i == 1 || i == 2;
-		const char *value = other ? NULL : getenv(names[i]);
+	for (size_t i = 0; r == 0 && i < COUNT(names[0]) && names[https][i]; i++) {
+		const char *value = getenv(names[https][i]);
 		cleanup_parts CURLU *parts = curl_url();
 
 		if (value && curl_url_set(parts, CURLUPART_URL, value,

@@ -71,12 +71,12 @@ int loop_begin(struct loop *l, struct err *e)
 	json_add(o, "continues", l->continues); /* none adds nothing */
 	l->continues = NULL;
 
-	int r = task_record(l->task, "start", o, e) < 0 ||
-				text_check(&system, "the prompt", e) < 0 ||
-				text_check(&task, "the task", e) < 0
-			? -e->errnum
-			: 0;
+	int r = task_record(l->task, "start", o, e);
 
+	if (r == 0)
+		r = text_check(&system, "the prompt", e);
+	if (r == 0)
+		r = text_check(&task, "the task", e);
 	chat_add(&l->chat, ROLE_SYSTEM, text_string(&system), system.length);
 	if (r == 0 && l->earlier)
 		r = l->earlier(l->earlier_arg, e);
