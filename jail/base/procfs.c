@@ -216,11 +216,12 @@ static int look_at_locks(int list, int64_t most)
 
 int procfs_locks_exceed(int list, uint64_t limit)
 {
-	int r = list >= 0;
+	const int64_t most = limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
+	int r = list < 0 ? 0 : look_at_locks(list, most);
 
-	for (int i = 0; i < LOCKS_LOOKS && r == 1; i++) {
-		(void)poll(NULL, 0, i > 0);
-		r = look_at_locks(list, limit < INT64_MAX ? (int64_t)limit : INT64_MAX);
+	for (int i = 1; i < LOCKS_LOOKS && r == 1; i++) {
+		(void)poll(NULL, 0, 1);
+		r = look_at_locks(list, most);
 	}
 	return r;
 }

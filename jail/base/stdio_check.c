@@ -3,6 +3,7 @@
  * stdio_check.c - may a jail's program have this stdin, stdout or stderr?: see
  * stdio_check.h
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,32 +14,24 @@
 #include "init/io.h"
 #include "jail/base/stdio_check.h"
 
-static const char no_landlock[] = "landlock: ask for the ABI"; /* with its errno */
-
-/* Does Landlock take a rule for it? Where the kernel has no Landlock, a memfd is told by
- * its name. NULL: it is on a mounted file system */
-static const char *find_unmounted(int fd)
+/* Does Landlock take a rule for it? Where the kernel has no Landlock, @ruleset is
+ * negative, and a memfd is told by its name. */
+static bool is_mountable(int fd, int ruleset)
 {
-	const struct landlock_ruleset_attr attr = { LANDLOCK_ACCESS_FS_READ_FILE };
 	const struct landlock_path_beneath_attr rule = { LANDLOCK_ACCESS_FS_READ_FILE,
 							 fd };
-	cleanup_fd int ruleset =
-		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	char path[32], name[16] = "";
 
-	if (ruleset < 0 && errno != ENOSYS && errno != EOPNOTSUPP)
-		return no_landlock;
+	if (ruleset >= 0)
+		return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
+			       &rule, 0) == 0;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (ruleset >= 0 ? syscall(SYS_landlock_add_rule, ruleset,
-				   LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0
-			 : readlink(path, name, sizeof(name) - 1) > 0 && name[0] == '/' &&
-				   strncmp(name, "/memfd:", strlen("/memfd:")) != 0)
-		return NULL;
-	return "is on no mounted file system, such as a memfd, and could be opened again for writing";
+	return readlink(path, name, sizeof(name) - 1) > 0 && name[0] == '/' &&
+	       strncmp(name, "/memfd:", strlen("/memfd:")) != 0;
 }
 
 /* NULL: nothing is wrong with it */
-static const char *find_fault(int fd)
+static const char *find_fault(int fd, int ruleset)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct stat st;
@@ -56,7 +49,9 @@ static const char *find_fault(int fd)
 	case S_IFREG:
 	case S_IFCHR:
 	case S_IFBLK:
-		return find_unmounted(fd);
+		return is_mountable(fd, ruleset)
+			       ? NULL
+			       : "is on no mounted file system, such as a memfd, and could be opened again for writing";
 	default:
 		return "is neither a file, a device, a pipe nor a socket";
 	}
@@ -65,12 +60,15 @@ static const char *find_fault(int fd)
 int stdio_check(struct err *e)
 {
 	static const char *const names[] = { "stdin", "stdout", "stderr" };
+	const struct landlock_ruleset_attr attr = { LANDLOCK_ACCESS_FS_READ_FILE };
+	cleanup_fd int ruleset =
+		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 
+	if (ruleset < 0 && errno != ENOSYS && errno != EOPNOTSUPP)
+		return err_set(e, errno, "landlock: ask for the ABI");
 	for (int fd = 0; fd <= 2; fd++) {
-		const char *fault = find_fault(fd);
+		const char *fault = find_fault(fd, ruleset);
 
-		if (fault == no_landlock)
-			return err_set(e, errno, "%s", fault);
 		if (fault)
 			return err_say(
 				e, EBADF,
