@@ -25,7 +25,6 @@
 #include "jail/plan/plan.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
-#include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/watch/proc_usage.h"
 #include "tests/escape/unwall.h"

@@ -72,8 +72,8 @@ class Surrounded(Host):
         self.assertIn(reason, done.lines[0])
         lacks = self.check_within(outer, *options)
         told = lacks["a whole jail"]
-        cause = told.removeprefix("for the same cause as: ")
-        self.assertEqual("stepjail: " + (told if cause == told else lacks[cause]), done.lines[0])
+        said = lacks.get(told.removeprefix("for the same cause as: "), told)
+        self.assertEqual("stepjail: " + said, done.lines[0])
         return lacks
 
     def mends(self, outer, reason, remedy, options=(), row=True):
