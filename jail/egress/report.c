@@ -77,7 +77,9 @@ void egress_print(const struct egress *g, struct egress_log *seen, FILE *out)
 			      egress_words[row->end].allowed ? "true" : "false",
 			      row->times - was->times, row->failed - was->failed,
 			      row->sent - was->sent, row->received - was->received);
-		json_after(",\"why\":", egress_words[row->end].why, out);
+		json_after(",\"why\":",
+			   row->failed == was->failed ? NULL : egress_words[row->end].why,
+			   out);
 		comma = "},";
 	}
 	(void)fprintf(out, "%s],\"more\":%u,\"bypass\":%" PRIu64, *comma ? "}" : "",

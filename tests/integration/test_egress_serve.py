@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -73,6 +74,23 @@ class Sessions(StepRows):
                 session.rollback(1)
                 self.assertEqual(self.rows(session.run(ask)), [("127.0.0.1", 1, 0, None)])
                 session.close()
+
+    def test_failed_after_its_connection(self):
+        """What failed when the host was asked is told as well, though the client holds on to the answer."""
+        closed = socket.create_server(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        closed.close()
+        with Serve([*self.options, f"--allow-host=127.0.0.1:{port}"]) as serve:
+            session = serve.open()
+            step = session.run(f"""
+import os, socket
+at = os.environ["http_proxy"].rpartition(":")[2]
+s = socket.create_connection(("127.0.0.1", int(at.strip("/"))))
+s.sendall(b"GET http://127.0.0.1:{port}/ HTTP/1.1\\r\\n\\r\\n")
+s.recv(12)""")
+            self.assertEqual((step.result, self.rows(step)),
+                             ("b'HTTP/1.1 502'", [("127.0.0.1", 1, 1, "it cannot be reached")]))
+            self.assertEqual(self.rows(session.run("1")), [])
 
     def test_apart(self):
         """Sessions have a proxy each, with a log and a limit each, and it ends with them."""

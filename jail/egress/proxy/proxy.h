@@ -60,7 +60,6 @@ struct connection {
 	const struct proxy *proxy;
 	struct egress_row *row;
 	int parent; /* who writes the log: see tell() */
-	bool told;
 	int client, server; /* server: -1 before it is connected */
 	void *tls;          /* libcurl's handle for the server, or NULL */
 	void *hello;        /* OpenSSL's of tls_name() */
@@ -74,7 +73,8 @@ struct connection {
 void serve(struct connection *c);
 
 /**
- * tell() - Have the row written into the log, once, before anything is sent to a host
+ * tell() - Have the row written into the log: before anything is sent to a host, and
+ * how it ended, before the client can know it
  *
  * Who takes this process over can keep nothing out of the log that came before.
  */

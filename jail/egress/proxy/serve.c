@@ -30,10 +30,11 @@ void tell(struct connection *c)
 {
 	char word = 0;
 
-	if (!c->told && (send(c->parent, &word, 1, MSG_NOSIGNAL) != 1 ||
-			 recv(c->parent, &word, 1, 0) != 1))
+	if (send(c->parent, &word, 1, MSG_NOSIGNAL) != 1 ||
+	    recv(c->parent, &word, 1, 0) != 1)
 		_exit(1);
-	c->told = true;
+	if (c->row->end != EGRESS_OPEN)
+		c->row->end = EGRESS_DONE; /* how it ends is told */
 }
 
 bool spend(struct connection *c, size_t bytes)
@@ -75,10 +76,7 @@ static void answer(struct connection *c)
 			 "Content-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
 			 c->status, c->words, strlen(c->words) + 1, c->words);
 
-	if (!c->told) {
-		tell(c);
-		c->row->end = EGRESS_DONE; /* that it is refused is told */
-	}
+	tell(c);
 	/* a new connection takes that much at once */
 	(void)send(c->client, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -163,10 +161,12 @@ void serve(struct connection *c)
 		answer(c);
 	else if (!h.target)
 		relay_tunnel(c, &h);
-	/* what is broken off is reset, so that nobody takes a part for the whole */
-	if (c->status || c->row->end == EGRESS_DONE)
+	if (c->status || c->row->end == EGRESS_DONE) {
 		linger(c);
-	else
-		(void)setsockopt(c->client, SOL_SOCKET, SO_LINGER,
-				 &(struct linger){ .l_onoff = 1 }, sizeof(struct linger));
+		return;
+	}
+	tell(c);
+	/* what is broken off is reset, so that nobody takes a part for the whole */
+	(void)setsockopt(c->client, SOL_SOCKET, SO_LINGER,
+			 &(struct linger){ .l_onoff = 1 }, sizeof(struct linger));
 }

@@ -62,6 +62,7 @@ static bool is_refusal(struct connection *c, const char *bytes, size_t length)
 	c->row->end = end_of(bytes, length);
 	if (!egress_words[c->row->end].allowed)
 		c->row->end = EGRESS_UNREACHED;
+	tell(c);
 	return true;
 }
 
