@@ -64,9 +64,10 @@ void egress_print(const struct egress *g, struct egress_log *seen, FILE *out)
 		return;
 	for (uint32_t i = 0; i < log->rows; i++) {
 		const struct egress_row *row = &log->row[i], *was = &before->row[i];
+		uint32_t failed = row->failed - was->failed;
 
-		if (row->times == was->times && row->failed == was->failed &&
-		    row->sent == was->sent && row->received == was->received)
+		if (row->times == was->times && !failed && row->sent == was->sent &&
+		    row->received == was->received)
 			continue;
 		(void)fputs(comma, out);
 		json_after("{\"host\":", row->to.host, out);
@@ -75,11 +76,9 @@ void egress_print(const struct egress *g, struct egress_log *seen, FILE *out)
 			      ",\"sent\":%" PRIu64 ",\"received\":%" PRIu64,
 			      row->to.port,
 			      egress_words[row->end].allowed ? "true" : "false",
-			      row->times - was->times, row->failed - was->failed,
-			      row->sent - was->sent, row->received - was->received);
-		json_after(",\"why\":",
-			   row->failed == was->failed ? NULL : egress_words[row->end].why,
-			   out);
+			      row->times - was->times, failed, row->sent - was->sent,
+			      row->received - was->received);
+		json_after(",\"why\":", failed ? egress_words[row->end].why : NULL, out);
 		comma = "},";
 	}
 	(void)fprintf(out, "%s],\"more\":%u,\"bypass\":%" PRIu64, *comma ? "}" : "",

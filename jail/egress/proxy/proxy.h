@@ -59,7 +59,7 @@ struct proxy {
 struct connection {
 	const struct proxy *proxy;
 	struct egress_row *row;
-	int parent; /* who writes the log: see tell() */
+	int parent;         /* who writes the log: see tell() */
 	int client, server; /* server: -1 before it is connected */
 	void *tls;          /* libcurl's handle for the server, or NULL */
 	void *hello;        /* OpenSSL's of tls_name() */
