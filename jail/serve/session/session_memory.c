@@ -18,9 +18,9 @@
 
 #include "jail/serve/session/session.h"
 
-/* what a fork takes beside page tables: the kernel's own structures, and the first pages
- * that both processes write */
-#define FORK_BYTES (128u << 10)
+/* what a fork takes beside page tables: the kernel's own structures, and the pages that
+ * both processes write until the kernel would kill the new one first */
+#define FORK_BYTES (384u << 10)
 #define END_WAIT_MS 2000 /* a killed process has ended long before, on most hosts */
 #define AGAIN_MS 2
 
