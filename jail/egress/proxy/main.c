@@ -132,7 +132,7 @@ static void note(const struct proxy *p, size_t slot, bool ended)
 		(*to)->sent += row.sent;
 		(*to)->received += row.received;
 	}
-	if (row.end == (ended ? EGRESS_DONE : EGRESS_OPEN))
+	if (row.failed || row.end == (ended ? EGRESS_DONE : EGRESS_OPEN))
 		return;
 	(*to)->failed++;
 	if (egress_words[row.end].allowed == egress_words[(*to)->end].allowed)

@@ -33,8 +33,7 @@ void tell(struct connection *c)
 	if (send(c->parent, &word, 1, MSG_NOSIGNAL) != 1 ||
 	    recv(c->parent, &word, 1, 0) != 1)
 		_exit(1);
-	if (c->row->end != EGRESS_OPEN)
-		c->row->end = EGRESS_DONE; /* how it ends is told */
+	c->row->failed = c->row->end != EGRESS_OPEN; /* which counts once */
 }
 
 bool spend(struct connection *c, size_t bytes)
