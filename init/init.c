@@ -10,7 +10,7 @@
  *     - the control socket, on which only init sends. End of file tells that the launcher
  *       has ended, and then init exits
  *     - SIGCHLD by signalfd: every child is reaped. The program's end is sent as EXIT,
- *       and in a session (see init.h) that of every process
+ *       and in a session (see init.h) that of every process, and each stop and its end
  *   When init exits, for whatever reason, the kernel kills every process of the PID
  *   namespace: that, and no handler, is the clean-up. See pid_namespaces(7).
  */
@@ -70,7 +70,8 @@ static void await_helper(int signals)
 
 /*
  * Reap everything that has ended. In a session the launcher knows which pid is a state, a
- * step, or left behind by a step, and is told of each. Otherwise it is told of the
+ * step, or left behind by a step, and is told of each, also when all of its threads have
+ * stopped, and when they go on. Otherwise it is told of the
  * program: if that left processes behind, init stays until the launcher has counted them
  * and ends it; else there is nothing to stay for.
  */
@@ -79,9 +80,10 @@ static void reap(int signals, bool session, bool helper)
 	struct rusage used, program_used = { 0 };
 	int wstatus, program_wstatus = 0;
 	bool program_ended = false;
+	int stops = session ? WUNTRACED | WCONTINUED : 0;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &wstatus, WNOHANG, &used)) > 0) {
+	while ((pid = wait4(-1, &wstatus, WNOHANG | stops, &used)) > 0) {
 		if (session && send_exit(pid, wstatus, &used, false) < 0)
 			_exit(STATUS_LAUNCHER_GONE);
 		if (session || pid != INIT_PROGRAM_PID)

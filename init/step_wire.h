@@ -3,11 +3,12 @@
  * step_wire.h - between stepjail and the interpreters of a session
  *
  * A state of a session is a process: an interpreter that waits, asleep, with the
- * variables that one step left. To run the next step stepjail asks it for a child; the
- * child runs the code, and if it is alive at the end it is a state itself. The parent
- * never changes, so it is the snapshot. Every such process is a child of stepjail-init,
- * which tells stepjail how each of them ends (WIRE_EXIT, the pid in the header's step
- * field).
+ * variables that one step left. To run the next step stepjail asks it; it forks a process
+ * that sleeps on in its place, as the state before, and runs the code itself. If it is
+ * alive at the end it is the next state. So a session is one process from its first step
+ * to its last, unless a branch comes back to a state before. Every such process is a
+ * child of stepjail-init, which tells stepjail how each of them ends, and when all
+ * threads of one have stopped or go on (WIRE_EXIT, the pid in the header's step field).
  *
  * Each interpreter has a channel of its own: a SOCK_SEQPACKET socket, a frame of
  * init/wire.h a packet. Fds travel beside a packet by SCM_RIGHTS, from stepjail alone: a
@@ -19,17 +20,16 @@
  *
  * to an interpreter that waits
  *	RUN	the step's number; no payload; five fds, in the order of enum step_fd:
- *		fork, and let the child run the source. The parent closes them all and
- *		waits on; it answers only when it could not fork: FAIL.
+ *		fork the snapshot, which answers STARTED on this channel and has it from
+ *		now on, and run the source, with the channel that came. Where it could
+ *		not fork: FAIL, on this channel
  *	FILE	a number; struct step_file and the path; two fds, STEP_FD_CHANNEL and
  *		STEP_FD_DATA: fork, and let the child do it, in C, before anything of
- *		Python's runs
- * from the child, on the channel that came with RUN or FILE
- *	STARTED	struct step_born: it exists, and its parent's channel is closed in it
- *	MOVED	struct step_born: threads were left at the step's end; it has forked once
- *		more, without them, and this process is the step's from now on. The one
- *		before ends behind it, with status 0: who hears of that end finds this
- *		packet in the channel
+ *		Python's runs. Its STARTED and DONE come by the channel that it brought
+ * from a snapshot
+ *	STARTED	the step's number, struct step_born: it is the state that was asked. What
+ *		was its process runs the step, and goes on when this was sent
+ * from the process of a step, on the channel that came with RUN
  *	RESULT	repr of the last expression, at most STEP_TEXT_MAX bytes of UTF-8
  *	TRACE	the formatted traceback, likewise
  *	MEDIA	struct media, name: something that the step shows, as init/media.h has it
@@ -37,7 +37,8 @@
  *		the rules of init/media.h is dropped
  *	DONE	struct wire_done, how being WIRE_HOW_COMPLETED, _EXCEPTION or _EXIT: this
  *		process is a state as soon as it waits, see STEP_REST; strays are the
- *		threads of MOVED. To FILE, struct step_filed, and the process ends
+ *		threads that it has beside the first. To FILE, struct step_filed, and the
+ *		process ends
  * from an interpreter that waits
  *	FAIL	struct wire_fail: no child could be made; stage is 0. The channel that
  *		came with the request may be at its end before this comes
@@ -50,6 +51,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdint.h>
 
 #define STEP_SOURCE_MAX (1u << 20) /* bytes of one step's source */
@@ -72,14 +74,18 @@ enum step_fd {
  * In a session's filter stepjail is told of it, and the kernel holds the process until
  * stepjail answers, which it does when it has sent it something. A step has ended when it
  * has said DONE and is held so; of a process that says DONE and goes on, the step goes
- * on. Where nobody listens the call fails, and that is all that it does.
+ * on. Its errno tells what to do. A process with more threads is told at once to stop,
+ * which it does by SIGSTOP: then all of them wait. Where nobody listens, one that has
+ * said so in DONE does the same.
  */
-#define STEP_REST INT32_MIN /* no process has it: ESRCH */
+#define STEP_REST INT32_MIN    /* no process has it: ESRCH, where nobody listens */
+#define STEP_REST_OVER EINTR   /* there is a request */
+#define STEP_REST_STOP EAGAIN
 
-/* WIRE_STARTED and WIRE_MOVED */
+/* WIRE_STARTED */
 struct step_born {
-	uint32_t pid;     /* in the jail's PID namespace; the kernel tells the host's */
-	uint32_t threads; /* MOVED: threads that were left behind */
+	uint32_t pid; /* in the jail's PID namespace; the kernel tells the host's */
+	uint32_t reserved;
 };
 
 enum step_file_op {

@@ -57,8 +57,7 @@ enum wire_type {
 	WIRE_RESULT,
 	WIRE_TRACE,
 	WIRE_DONE,
-	WIRE_MOVED, /* from here on: init/step_wire.h */
-	WIRE_FILE,
+	WIRE_FILE = 27, /* from here on: init/step_wire.h */
 	WIRE_MEDIA, /* both ways of a session's wires, as is the next one: init/media.h */
 	WIRE_PIECE,
 	WIRE_OPEN = 40, /* from here on: init/serve_wire.h */

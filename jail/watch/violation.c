@@ -132,9 +132,9 @@ static int answer(int fd, uint64_t id, int error)
 	return 1;
 }
 
-int violation_let(int fd, uint64_t id)
+int violation_let(int fd, uint64_t id, int error)
 {
-	return answer(fd, id, 0);
+	return answer(fd, id, error);
 }
 
 bool violation_holds(int fd, uint64_t id)

@@ -77,11 +77,12 @@ struct violations {
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);
 
 /**
- * violation_let() - Answer a call that was held: it goes on
+ * violation_let() - Answer a call that was held
+ * @error:	-errno for it, or 0: it goes on
  *
  * Return: 1, 0 when it is held no more, or -errno
  */
-int violation_let(int fd, uint64_t id);
+int violation_let(int fd, uint64_t id, int error);
 
 /** violation_holds() - Does the kernel still hold the thread that made this call? */
 bool violation_holds(int fd, uint64_t id);

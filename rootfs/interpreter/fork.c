@@ -3,8 +3,9 @@
  * fork.c - forks of an interpreter that the C library does not offer: see fork.h
  *
  * Theory of operation
- *   A step's process must be a child of PID 1, which supervises, and not of the snapshot
- *   that it is forked from. Only clone(2) itself makes such a child (CLONE_PARENT), and
+ *   A snapshot must be a child of PID 1, which supervises, and not of the process that it
+ *   is forked from, where the program's own wait(2) would meet it. Only clone(2) itself
+ *   makes such a child (CLONE_PARENT), and
  *   the C library must not notice. It keeps its thread's id in a word of its own, by
  *   which mutexes know their owner; fork(3) has the kernel write the child's id there
  *   (CLONE_CHILD_SETTID), and so does fork_sibling(). It also has to tell the kernel of
@@ -17,6 +18,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,16 +32,21 @@
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "init/io.h"
 #include "rootfs/interpreter/fork.h"
+#include "rootfs/interpreter/probe.h"
 
 #define SETTLE_NS 250000
 #define SETTLE_CPU_NS 50000000
 #define SETTLE_NOISE_NS 20000 /* as little is nothing, where clocks are slow to be read */
 #define SETTLE_TRIES 4000     /* a second or more, on a host that hardly lets them run */
+
+/* how often, at most, until no lock is held in what comes of it; the last is not asked */
+#define AMONG_TRIES 8
 
 #define ENDED_NS 50000
 #define ENDED_CPU_NS 250000000
@@ -93,13 +100,12 @@ void fork_child_libc(void)
 		(void)syscall(SYS_set_robust_list, robust, sizeof(*robust));
 }
 
-pid_t fork_sibling(void)
+/* @parent: CLONE_PARENT, or 0 */
+static pid_t fork_raw(unsigned long parent)
 {
 	const unsigned long flags =
-		CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
+		parent | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
 
-	if (fork_threads() > 0)
-		return -EBUSY;
 #ifdef __x86_64__
 	long pid = syscall(SYS_clone, flags, NULL, NULL, tid_word, 0UL);
 #else
@@ -110,6 +116,11 @@ pid_t fork_sibling(void)
 	if (pid == 0)
 		fork_child_libc();
 	return (pid_t)pid;
+}
+
+pid_t fork_sibling(void)
+{
+	return fork_threads() > 0 ? -EBUSY : fork_raw(CLONE_PARENT);
 }
 
 int fork_threads(void)
@@ -184,7 +195,9 @@ static int64_t others_ns(void)
 	return all_ns - cpu_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-void fork_settle(void)
+/* Wait until none of the other threads runs. With the GIL held, they wait for it or for
+ * something that takes its time, and no lock that is taken for a moment is held. */
+static void settle(void)
 {
 	const struct timespec moment = { .tv_nsec = SETTLE_NS };
 	int64_t used_ns = others_ns(), enough_ns = used_ns + SETTLE_CPU_NS;
@@ -226,7 +239,13 @@ static void leave_shared(size_t taken)
 		sqlite3_mutex_leave(shared[--taken]);
 }
 
-void fork_hold(void)
+/*
+ * Take the mutexes of C libraries that fork(3) does not know of. SQLite has some that all
+ * connections share, and threads that compute in it, without the GIL, hold one or another
+ * most of the time. Held by a thread that is not there after a fork, it would stay so for
+ * ever. Waits for them, for a second or more; then it takes none.
+ */
+static void hold(void)
 {
 	const struct timespec moment = { .tv_nsec = SETTLE_NS };
 
@@ -247,8 +266,83 @@ void fork_hold(void)
 	memset(shared, 0, sizeof(shared));
 }
 
-void fork_release(void)
+/* both processes do so; of NULL SQLite takes no notice */
+static void release(void)
 {
-	/* of NULL it takes no notice */
 	leave_shared(SHARED);
+}
+
+static void close_pair(const int *pair)
+{
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+}
+
+/* What is to be the sibling has been cloned from a process that is ending. Its parent is
+ * init when that has ended, which the first process tells by @down. */
+static void begin_sibling(const int *up, const int *down, bool probe)
+{
+	char word = 0;
+
+	if (probe)
+		probe_locks();
+	(void)close(down[1]); /* else its end would not be heard */
+	if (write(up[1], &word, 1) != 1 || read(down[0], &word, 1) != 1)
+		_exit(1);
+	(void)close(up[0]);
+	(void)close(up[1]);
+	(void)close(down[0]);
+}
+
+/*
+ * fork(3) frees the C library's own locks in the child, but cannot make a sibling. So its
+ * child clones one more process, and ends.
+ *
+ * Return: as fork_among(); -EDEADLK: a thread held a lock that the sibling needs
+ */
+static pid_t fork_twice(bool probe)
+{
+	int up[2], down[2], status = 0, r = -EDEADLK;
+	char word = 0;
+	pid_t pid;
+
+	if (pipe2(up, O_CLOEXEC) < 0)
+		return -errno;
+	if (pipe2(down, O_CLOEXEC) < 0) {
+		r = -errno;
+		close_pair(up);
+		return r;
+	}
+	settle();
+	hold();
+	pid = fork();
+	if (pid < 0)
+		r = -errno;
+	release();
+	if (pid == 0) {
+		pid = fork_raw(0);
+		if (pid != 0)
+			_exit(pid < 0 ? -pid : 0);
+		begin_sibling(up, down, probe);
+		return 0;
+	}
+	(void)close(up[1]);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status != 0)
+		r = WIFEXITED(status) ? -WEXITSTATUS(status) : -EAGAIN;
+	else if (pid > 0 && read(up[0], &word, 1) == 1 && write(down[1], &word, 1) == 1)
+		r = 1;
+	(void)close(up[0]);
+	close_pair(down);
+	return r;
+}
+
+pid_t fork_among(void)
+{
+	int tries = AMONG_TRIES;
+	pid_t r;
+
+	do
+		r = fork_twice(tries > 1);
+	while (r == -EDEADLK && --tries > 0);
+	return r;
 }

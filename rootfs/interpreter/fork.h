@@ -41,7 +41,7 @@ pid_t fork_sibling(void);
 int fork_threads(void);
 
 /**
- * fork_ended() - Wait for threads that are about to end
+ * fork_ended() - Wait for threads that are about to end, and count those that stay
  * @known:	How many Python has beside this one
  *
  * What Python knows no more still frees its stack, which may be large, and may have to
@@ -54,23 +54,14 @@ int fork_threads(void);
 int fork_ended(int known);
 
 /**
- * fork_settle() - Wait until none of the other threads runs
+ * fork_among() - fork_sibling() of a process with more threads than the calling one
  *
- * For a caller that holds the GIL: they wait for it then, or for something that takes its
- * time, and the locks that C libraries take for a moment are free. One that computes
- * without the GIL goes on; it is waited for until 50 ms of CPU time are used.
- */
-void fork_settle(void);
-
-/**
- * fork_hold() - Take the mutexes of C libraries that fork(3) does not know of
+ * For a caller that holds the GIL. The sibling has no
+ * thread beside this one, and the locks that C libraries take for a moment are free in
+ * it. Other threads are waited for, until they wait for the GIL or for something else
+ * that takes its time; one that computes without the GIL goes on, and is waited for until
+ * 50 ms of CPU time are used.
  *
- * SQLite has some that all connections share, and threads that compute in it, without the
- * GIL, hold one or another most of the time. Held by a thread that is not there after a
- * fork, it would stay so for ever. Waits for them, for a second or more; then it takes
- * none. Call fork_release() in parent and child.
+ * Return: as fork_sibling()
  */
-void fork_hold(void);
-
-/** fork_release() - Give back what fork_hold() has taken */
-void fork_release(void);
+pid_t fork_among(void);

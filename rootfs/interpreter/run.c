@@ -3,18 +3,19 @@
  * run.c - one step in a process of its own, up to where that is a state: see state.h
  *
  * Theory of operation
- *   The process has just been forked from a state, which held the GIL and still does.
- *   Python is not told of that fork. What PyOS_AfterFork_Child() mends is what other
- *   threads leave behind, and there was one; and os.register_at_fork() is there for forks
- *   that a program makes, whereas to its user a session is one program. What of it does
- *   matter, source_begin() does. That saves a tenth of a short step's time.
+ *   A session is one program to its user, and one process as long as nothing goes wrong:
+ *   the process that ran the step before runs this one. Before it does, it has forked the
+ *   state as it is now (run_fork()), which sleeps. That one runs a step only where a
+ *   branch comes back to it, and is then another process, with another id, without
+ *   threads and without record locks (run_wake()).
+ *   Python is not told of the fork: os.register_at_fork() is there for those that a program
+ *   makes, and what it has done before a fork may wait for a thread without an end. What
+ *   PyOS_AfterFork_Child() mends is what other threads leave behind, so it is called where
+ *   there were some, when such a process wakes up.
  *
  *   The source runs with the signals unblocked that the last step did not block.
  *   Afterwards all are blocked again, and one that Python knows of already is taken and
  *   dropped: it came too late for this step and must not strike the next.
- *
- *   A thread cannot be part of a snapshot. When the step leaves some, the process forks
- *   once more, as the C library does it, and lives on without them.
  *
  *   User code shares this process, so nothing here is a wall.
  */
@@ -22,8 +23,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -44,15 +45,19 @@
 
 /* Python's limit of recursion that its own code needs; a step may leave one of five */
 #define DEPTH_MIN 200
-/* how often a step forks, at most, until no lock is held in what comes of it */
-#define MOVE_TRIES 8
 #define SETTLE_SWITCH_US 10000000
 
 static struct {
 	sigset_t mask;   /* signals that the user's code has blocked */
 	bool repeatable; /* $STEPJAIL_DETERMINISTIC: see rootfs/python/deterministic.py */
-	PyObject *conclude, *leave, *alone; /* of runner.py */
+	bool threads_gone;       /* this process is a fork of one that had more */
+	uint64_t resident_bytes; /* when its last step ended; 0 before its first */
+	PyObject *conclude, *leave, *numbers, *alone; /* of runner.py */
 } run;
+
+struct use {
+	uint64_t cpu_us, peak_bytes;
+};
 
 /* an outcome on its way; the objects own the texts' bytes */
 struct outcome {
@@ -92,8 +97,9 @@ int run_prepare(PyObject *runner)
 {
 	run.conclude = PyObject_GetAttrString(runner, "conclude");
 	run.leave = PyObject_GetAttrString(runner, "leave");
+	run.numbers = PyObject_GetAttrString(runner, "numbers");
 	run.alone = PyObject_GetAttrString(runner, "alone");
-	return run.conclude && run.leave && run.alone ? set_signals() : -1;
+	return run.conclude && run.leave && run.numbers && run.alone ? set_signals() : -1;
 }
 
 void run_begin(void)
@@ -122,22 +128,53 @@ static uint64_t clock_us(void)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* of this process and the children it waited for; a step's word about itself */
-static void usage(struct wire_done *done)
+/* of this process and the children that it waited for, since it is there */
+static struct use take_use(void)
 {
 	static const int whose[] = { RUSAGE_SELF, RUSAGE_CHILDREN };
+	struct use all = { 0 };
 
 	for (size_t i = 0; i < 2; i++) {
 		struct rusage used = { 0 };
 
 		(void)getrusage(whose[i], &used);
-		done->cpu_us += (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) *
-					1000000 +
-				(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+		all.cpu_us += (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) *
+				      1000000 +
+			      (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 		uint64_t peak = (uint64_t)used.ru_maxrss * 1024;
-		if (peak > done->max_rss_bytes)
-			done->max_rss_bytes = peak;
+		if (peak > all.peak_bytes)
+			all.peak_bytes = peak;
 	}
+	return all;
+}
+
+static uint64_t resident_bytes(void)
+{
+	char text[64];
+	unsigned long long pages = 0;
+
+	if (io_read_file_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) > 0)
+		(void)sscanf(text, "%*u %llu", &pages);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * A step's word about itself. The kernel keeps one peak for all steps of a process, and
+ * lets no jail reset it. Of a step that stays below an earlier one's, what it had at its
+ * start and has at its end is known.
+ */
+static void tell_use(struct wire_done *done, const struct use *before)
+{
+	struct use now = take_use();
+	uint64_t at_start = run.resident_bytes;
+
+	run.resident_bytes = resident_bytes();
+	done->cpu_us = now.cpu_us - before->cpu_us;
+	if (now.peak_bytes > before->peak_bytes)
+		done->max_rss_bytes = now.peak_bytes;
+	else
+		done->max_rss_bytes =
+			at_start > run.resident_bytes ? at_start : run.resident_bytes;
 }
 
 /* the exception that is set, as an object with its traceback; NULL for none */
@@ -195,7 +232,7 @@ static void conclude(struct outcome *o)
 static void run_source(int fd, uint32_t step, struct outcome *o)
 {
 	sigset_t all;
-	PyObject *text = source_begin(run.repeatable) == 0 ? source_read(fd) : NULL;
+	PyObject *text = source_begin() == 0 ? source_read(fd) : NULL;
 
 	(void)close(fd);
 	(void)sigfillset(&all);
@@ -236,100 +273,37 @@ static int python_threads(void)
 	return count;
 }
 
-/* what was to go on has died: so does this process, by the same signal */
-static _Noreturn void end_as(int status)
+pid_t run_fork(void)
 {
-	struct sigaction plain = { .sa_handler = SIG_DFL };
-	sigset_t none;
-
-	if (WIFSIGNALED(status)) {
-		(void)sigaction(WTERMSIG(status), &plain, NULL);
-		(void)sigemptyset(&none);
-		(void)raise(WTERMSIG(status));
-		(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	}
-	_exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 1);
-}
-
-/*
- * Fork as the C library does it, among threads; both have the GIL then.
- *
- * Return: in the child, 0, and an fd that takes a byte when it has spoken, without which
- * its end is the parent's; in the parent 1, as a thread held a lock at that moment, and
- * the child has ended
- */
-static int fork_among(bool last, int *spoken)
-{
-	int ends[2];
-	char fine = 0;
-	int status = 0;
 	unsigned long interval_us = _PyEval_GetSwitchInterval();
+	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		_exit(1);
-	/* runs Python code, in which the GIL may go to another thread */
-	PyOS_BeforeFork();
-	/* those that wait for the GIL need not wake up to ask for it */
-	_PyEval_SetSwitchInterval(SETTLE_SWITCH_US);
-	fork_settle();
-	fork_hold();
-
-	pid_t pid = fork();
-
-	fork_release();
-	_PyEval_SetSwitchInterval(interval_us);
-	if (pid < 0) {
-		(void)dprintf(
-			STDERR_FILENO,
-			"stepjail-interpreter: no process can be made to leave the step's threads (--pids, --memory): %s\n",
-			strerror(errno));
-		_exit(1);
-	}
-	if (pid == 0) {
-		if (!last)
-			probe_locks();
-		(void)!write(ends[1], &fine, 1);
-		(void)close(ends[0]);
-		*spoken = ends[1];
-		return 0;
-	}
-	(void)close(ends[1]);
-
-	bool free = read(ends[0], &fine, 1) == 1;
-
-	if (free && read(ends[0], &fine, 1) == 1)
-		_exit(0);
-	(void)close(ends[0]);
-	(void)waitpid(pid, &status, 0);
-	if (free)
-		end_as(status);
-	PyOS_AfterFork_Parent();
-	return 1;
-}
-
-/*
- * Fork, and go on in the child. It speaks before the parent ends, so that whoever hears
- * of the end has heard of it.
- */
-static void move_on(int channel, uint32_t step, int threads)
-{
-	struct step_born born = { .threads = threads > 0 ? (uint32_t)threads : 0 };
-	int spoken, tries = MOVE_TRIES;
-
+	if (fork_threads() == 0)
+		return fork_sibling();
 	Py_XDECREF(PyObject_CallNoArgs(run.leave));
 	PyErr_Clear();
-	while (fork_among(tries == 1, &spoken) != 0)
-		tries--;
-	(void)fflush(NULL); /* not before: a thread that waits for input holds its FILE */
-	PyOS_AfterFork_Child();
-	Py_XDECREF(PyObject_CallNoArgs(run.alone));
-	PyErr_Clear();
-	(void)setsid();
-	born.pid = (uint32_t)getpid();
-	if (wire_send(channel, WIRE_MOVED, step, &born, sizeof(born)) < 0)
-		_exit(1);
-	(void)!write(spoken, "", 1);
-	(void)close(spoken);
+	/* those that wait for the GIL need not wake up to ask for it */
+	_PyEval_SetSwitchInterval(SETTLE_SWITCH_US);
+	pid = fork_among();
+	_PyEval_SetSwitchInterval(interval_us);
+	run.threads_gone |= pid == 0;
+	return pid;
+}
+
+void run_wake(void)
+{
+	if (run.threads_gone) {
+		/* which has random seed itself anew */
+		PyObject *numbers = PyObject_CallNoArgs(run.numbers);
+
+		PyErr_Clear();
+		PyOS_AfterFork_Child();
+		Py_XDECREF(numbers ? PyObject_CallOneArg(run.alone, numbers) : NULL);
+		Py_XDECREF(numbers);
+		PyErr_Clear();
+	}
+	run.threads_gone = false;
+	source_wake(run.repeatable);
 }
 
 static void send_text(int channel, uint16_t type, uint32_t step, PyObject *bytes)
@@ -341,9 +315,25 @@ static void send_text(int channel, uint16_t type, uint32_t step, PyObject *bytes
 	Py_XDECREF(bytes);
 }
 
-void run_step(int channel, int source, uint32_t step)
+/* what C code of the step has not written yet; a thread that waits for input, say, holds
+ * its FILE */
+static void flush_files(int threads)
+{
+	FILE *const files[] = { stdout, stderr };
+
+	if (threads == 0)
+		(void)fflush(NULL);
+	for (size_t i = 0; threads != 0 && i < 2; i++)
+		if (ftrylockfile(files[i]) == 0) {
+			(void)fflush_unlocked(files[i]);
+			funlockfile(files[i]);
+		}
+}
+
+bool run_step(int channel, int source, uint32_t step)
 {
 	uint64_t begun_us = clock_us();
+	struct use before = take_use();
 	struct outcome o = { 0 };
 	pid_t owner = getpid();
 
@@ -353,20 +343,20 @@ void run_step(int channel, int source, uint32_t step)
 	 * does */
 	if (getpid() != owner)
 		leave(&o);
-	usage(&o.done);
+	tell_use(&o.done, &before);
 
 	/* one that Python has joined may not be gone yet */
-	int threads = fork_ended(python_threads());
+	int known = python_threads(), threads = fork_ended(known);
 
-	if (threads != 0)
-		move_on(channel, step, threads);
-	else
-		(void)fflush(NULL); /* what C code of the step has not written yet */
-	o.done.strays = threads > 0 ? (uint32_t)threads : 0;
+	if (threads < 0) /* no /proc to count them by */
+		threads = known;
+	flush_files(threads);
+	o.done.strays = (uint32_t)threads;
 	state_quiet();
 	send_text(channel, WIRE_RESULT, step, o.result);
 	send_text(channel, WIRE_TRACE, step, o.trace);
 	o.done.wall_us = clock_us() - begun_us;
 	if (wire_send(channel, WIRE_DONE, step, &o.done, sizeof(o.done)) < 0)
 		_exit(1);
+	return threads > 0;
 }

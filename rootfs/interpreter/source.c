@@ -35,6 +35,7 @@ enum word {
 	MAIN_THREAD,
 	NATIVE_ID,
 	SEED,
+	CHOSEN,
 	TOUCHED,
 	BUILTINS,
 	FLUSH,
@@ -52,6 +53,7 @@ static const char *const words[WORDS] = {
 	[MAIN_THREAD] = "_main_thread",
 	[NATIVE_ID] = "_native_id",
 	[SEED] = "seed",
+	[CHOSEN] = "_seed_is_chosen",
 	[TOUCHED] = "touched",
 	[BUILTINS] = "__builtins__",
 	[FLUSH] = "flush",
@@ -107,7 +109,7 @@ int source_prepare(PyObject *runner)
 int source_warm(void)
 {
 	PyObject *text = PyUnicode_FromString("pass\nNone\n");
-	PyObject *shown = text && source_begin(true) == 0 ? source_run(text, 0) : NULL;
+	PyObject *shown = text && source_begin() == 0 ? source_run(text, 0) : NULL;
 
 	Py_XDECREF(text);
 	if (!shown)
@@ -121,11 +123,16 @@ int source_warm(void)
 static void seed(enum word name)
 {
 	PyObject *module = PyDict_GetItem(own.modules, own.word[name]);
-	PyObject *done =
-		module ? PyObject_CallMethodNoArgs(module, own.word[SEED]) : NULL;
+	/* see rootfs/python/seeds.py */
+	PyObject *chosen = module ? PyObject_GetAttr(module, own.word[CHOSEN]) : NULL;
+	PyObject *done = NULL;
 
-	if (module && !done)
+	PyErr_Clear();
+	if (module && chosen != Py_True)
+		done = PyObject_CallMethodNoArgs(module, own.word[SEED]);
+	if (PyErr_Occurred())
 		PyErr_Clear(); /* replaced by something else: the last step's own doing */
+	Py_XDECREF(chosen);
 	Py_XDECREF(done);
 }
 
@@ -143,7 +150,7 @@ static void set_native_id(void)
 	Py_XDECREF(id);
 }
 
-int source_begin(bool repeatable)
+int source_begin(void)
 {
 	if (!own.settled) {
 		PyObject *done = PyObject_CallNoArgs(own.begin);
@@ -152,12 +159,16 @@ int source_begin(bool repeatable)
 			return -1;
 		Py_DECREF(done);
 	}
+	return 0;
+}
+
+void source_wake(bool repeatable)
+{
 	set_native_id();
 	if (!repeatable) {
 		seed(RANDOM);
 		seed(NUMPY_RANDOM);
 	}
-	return 0;
 }
 
 PyObject *source_read(int fd)

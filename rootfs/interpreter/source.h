@@ -25,17 +25,21 @@ int source_prepare(PyObject *runner);
 int source_warm(void);
 
 /**
- * source_begin() - A step begins, in a process of its own
- * @repeatable:	Go on with the random numbers of the last step
- *
- * Streams and builtins are as they should be, whatever the last step did. Steps that are
- * forked from one state must not draw the same numbers: so `random`, and numpy's global
- * generator, are seeded anew, and a seed that a step chose holds for that step alone.
- * Generators that a step made itself are its own: two branches draw the same from them.
+ * source_begin() - A step begins: streams and builtins are as they should be
  *
  * Return: 0, or -1 with an exception set
  */
-int source_begin(bool repeatable);
+int source_begin(void);
+
+/**
+ * source_wake() - This process is another than the state's was: a branch came back to it
+ * @repeatable:	Go on with the random numbers of the state
+ *
+ * Two branches of one state must not draw the same numbers: so `random`, and numpy's
+ * global generator, are seeded anew, where no step has chosen their seed. Generators that
+ * a step made itself are its own: two branches draw the same from them.
+ */
+void source_wake(bool repeatable);
 
 /**
  * source_read() - The source as a string

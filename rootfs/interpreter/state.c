@@ -4,12 +4,18 @@
  *
  * Theory of operation
  *   state_serve() is one loop that many processes go around. A process sleeps in
- *   recvmsg(2) with every signal blocked, so that nothing but SIGKILL reaches it: neither
- *   an interrupt that came too late for its step, nor an alarm that its step had set.
- *   Before that it is held in another call (STEP_REST), so that stepjail knows it. For
- *   a request it forks (fork.h) and sleeps on. It runs none of Python's code, nor of the
- *   user's (os.register_at_fork()), so it does not change: it is the snapshot. The child
- *   runs the step and then goes around the same loop, on its own channel.
+ *   recvmsg(2) with every signal blocked, so that nothing but SIGKILL reaches it: an
+ *   alarm that its step had set waits for the next one. Before that it is held in another
+ *   call (STEP_REST), so that stepjail knows it; a process that has more threads stops,
+ *   with all of them.
+ *
+ *   For a step it forks a sibling (run_fork()), which takes the state's place, and its
+ *   channel: it is the snapshot, and goes around the same loop without having run any
+ *   code. The process itself takes the channel that came with the request, and runs the
+ *   step. So what a program sees of its process stays from step to step: its id, threads,
+ *   locks, clocks. It waits until the snapshot is known to stepjail, because until then
+ *   that is in the kernel session of the step, where the step's code could signal it.
+ *   For a file operation it forks a process that does it, and sleeps on.
  *
  *   No process from state 0 on is dumpable, and what is forked inherits that. So steps on
  *   several branches, which share an id, find neither memory nor fds of each other in
@@ -19,9 +25,9 @@
  *
  *   The fds of this machinery lie high, where a step's own files do not come in their way
  *   and its closerange(3, 100) does not meet them: the channel, /dev/null to be 0, 1 and
- *   2 between steps, and, while a step runs, as many places as its next request brings
- *   fds. A step that has opened all the files it may can be followed by another.
- *   Whatever else is open is the user's, and stays.
+ *   2 between steps, and, while a step runs, as many places as its next request and the
+ *   fork for it take. A step that has opened all the files it may can be followed by
+ *   another. Whatever else is open is the user's, and stays.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,16 +53,20 @@
 /* A table of fds is as long as its highest: 256 is what fits the kernel's first larger
  * one. */
 #define HIGH_FDS_END 256
-#define HIGH_FDS 8 /* channel, null, STEP_FDS places, and one over */
+/* a request's, and those of fork_among() and its caller */
+#define PLACES (STEP_FDS + 6)
+#define HIGH_FDS (PLACES + 3) /* channel, null, and one over */
 
 static struct {
 	int high; /* where fds of this file begin */
 	int channel;
 	int null;
-	int place[STEP_FDS];
+	int place[PLACES];
 	dev_t channel_dev; /* what the channel was before the step had its way */
 	ino_t channel_ino;
-	bool parked; /* nothing has changed since this process waited: see park() */
+	bool parked;  /* nothing has changed since this process waited: see park() */
+	bool forked;  /* run_wake() is due */
+	bool threads; /* it has more than one */
 } state;
 
 static _Noreturn void give_up(const char *what, int errnum)
@@ -109,7 +119,7 @@ void state_quiet(void)
 /* while a step runs, its next request's places are taken, by nothing */
 static void places_take(void)
 {
-	for (size_t i = 0; i < STEP_FDS; i++)
+	for (size_t i = 0; i < PLACES; i++)
 		state.place[i] = fcntl(state.null, F_DUPFD_CLOEXEC, state.high);
 }
 
@@ -132,7 +142,9 @@ static void park(void)
 		(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	}
 	state.parked = true;
-	(void)kill(STEP_REST, 0);
+	if (kill(STEP_REST, 0) < 0 &&
+	    (errno == STEP_REST_STOP || (errno == ESRCH && state.threads)))
+		(void)kill(getpid(), SIGSTOP);
 }
 
 /* Return: 0, or -EMFILE when there was no room for the fds */
@@ -173,14 +185,22 @@ static int receive(struct state_mail *m)
 	return 0;
 }
 
-/* the child of a request: the channel and what it came with, and nothing of the parent's
- */
-static void settle(struct state_mail *m)
+/* on the channel of the state or the operation that this process is from now on */
+static void tell_born(uint32_t step)
 {
-	struct step_born born = { .pid = (uint32_t)getpid() };
+	const struct step_born born = { .pid = (uint32_t)getpid() };
+
+	if (wire_send(state.channel, WIRE_STARTED, step, &born, sizeof(born)) < 0)
+		_exit(1);
+	/* not before: until stepjail knows it, it is safe in the session of the state */
+	(void)setsid();
+}
+
+/* the channel that came with a request, in place of the state's */
+static void take_channel(struct state_mail *m)
+{
 	struct stat own;
 
-	state.parked = false;
 	/* what it came as is closed with those of put_stdio() */
 	if (dup3(m->fds[STEP_FD_CHANNEL], state.channel, O_CLOEXEC) < 0 ||
 	    fstat(state.channel, &own) < 0)
@@ -189,10 +209,56 @@ static void settle(struct state_mail *m)
 		io_close_fd(&m->fds[STEP_FD_CHANNEL]);
 	state.channel_dev = own.st_dev;
 	state.channel_ino = own.st_ino;
-	if (wire_send(state.channel, WIRE_STARTED, m->step, &born, sizeof(born)) < 0)
-		_exit(1);
-	/* not before: until stepjail knows it, it is safe in the session of the state */
-	(void)setsid();
+}
+
+/* An interrupt that came too late for the step before: the next one's process is known to
+ * nobody yet, so there is none for it */
+static void drop_interrupt(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t interrupt;
+
+	(void)sigemptyset(&interrupt);
+	(void)sigaddset(&interrupt, SIGINT);
+	(void)sigtimedwait(&interrupt, NULL, &now);
+}
+
+/*
+ * Fork the snapshot: what this process is, before it changes.
+ *
+ * Return: as run_fork(); in the caller, the snapshot has told that it is there
+ */
+static pid_t leave_snapshot(struct state_mail *m)
+{
+	int told[2];
+	char word = 0;
+	pid_t pid;
+
+	if (pipe2(told, O_CLOEXEC) < 0)
+		return -errno;
+	drop_interrupt();
+	pid = run_fork();
+	/* children that a step left, and that were killed, count until they are waited for,
+	 * which is the program's to do */
+	if (pid == -EAGAIN && waitpid(-1, NULL, WNOHANG) > 0) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		pid = run_fork();
+	}
+	if (pid == 0) {
+		state.forked = true;
+		state.threads = false;
+		close_run(m->fds, STEP_FDS);
+		tell_born(m->step);
+		(void)!write(told[1], &word, 1);
+	} else if (pid > 0) {
+		io_close_fd(&told[1]);
+		if (read(told[0], &word, 1) != 1)
+			give_up("snapshot", ECHILD); /* it was killed */
+	}
+	io_close_fd(&told[0]);
+	io_close_fd(&told[1]);
+	return pid;
 }
 
 static void put_stdio(struct state_mail *m)
@@ -209,14 +275,20 @@ static void put_stdio(struct state_mail *m)
 	close_run(m->fds, STEP_FD_SOURCE);
 }
 
-static void be_state(struct state_mail *m)
+static void be_step(struct state_mail *m)
 {
 	struct stat own;
 
+	state.parked = false;
+	take_channel(m);
 	put_stdio(m);
 	places_take();
-	run_step(state.channel, io_steal_fd(&m->fds[STEP_FD_SOURCE]), m->step);
-	close_run(state.place, STEP_FDS);
+	if (state.forked)
+		run_wake();
+	state.forked = false;
+	state.threads =
+		run_step(state.channel, io_steal_fd(&m->fds[STEP_FD_SOURCE]), m->step);
+	close_run(state.place, PLACES);
 	if (fstat(state.channel, &own) < 0 || own.st_dev != state.channel_dev ||
 	    own.st_ino != state.channel_ino)
 		_exit(1); /* the step closed it: this process cannot be reached */
@@ -244,6 +316,7 @@ static void begin(int channel)
 	(void)getrlimit(RLIMIT_NOFILE, &limit);
 	if (limit.rlim_cur > HIGH_FDS_END)
 		limit.rlim_cur = HIGH_FDS_END;
+	state.forked = true; /* of a template, maybe; and numbers are nobody's yet */
 	state.high = limit.rlim_cur > 2 * HIGH_FDS ? (int)limit.rlim_cur - HIGH_FDS : 3;
 	state.channel = move_high(channel);
 	if (state.channel < 0)
@@ -268,12 +341,17 @@ static void begin(int channel)
 		_exit(1);
 }
 
-/* children that the step left, and that were killed: until somebody asks for them they
- * count against the session's limit on processes */
-static void bury(void)
+/* Return: in the state, as run_fork() */
+static pid_t fork_file(struct state_mail *m)
 {
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	pid_t pid = fork_sibling();
+
+	if (pid == 0) {
+		take_channel(m);
+		tell_born(m->step);
+		files_serve(state.channel, m);
+	}
+	return pid;
 }
 
 _Noreturn void state_serve(int channel)
@@ -284,18 +362,14 @@ _Noreturn void state_serve(int channel)
 	for (;;) {
 		int r = receive(&mail);
 
-		bury();
-
-		pid_t pid = r < 0 ? r : fork_sibling();
-
-		if (pid < 0)
-			tell_failure(mail.step, -pid);
-		if (pid == 0) {
-			settle(&mail);
-			if (mail.type == WIRE_FILE)
-				files_serve(state.channel, &mail);
-			be_state(&mail);
-		}
+		if (r == 0 && mail.type == WIRE_RUN)
+			r = leave_snapshot(&mail);
+		else if (r == 0)
+			r = fork_file(&mail);
+		if (r < 0)
+			tell_failure(mail.step, -r);
+		else if (r > 0 && mail.type == WIRE_RUN)
+			be_step(&mail);
 		close_run(mail.fds, mail.type == WIRE_FILE ? STEP_FILE_FDS : STEP_FDS);
 	}
 }

@@ -2,15 +2,15 @@
 /*
  * state.h - the states of a session: interpreters that wait, see init/step_wire.h
  *
- * startup.c starts Python; state.c waits, and forks a process for what it is asked for;
- * run.c runs a step in such a process, with source.c and runner.py; files.c reads and
- * writes files.
+ * startup.c starts Python; state.c waits, and forks what is to stay as it is; run.c runs
+ * a step, with source.c and runner.py; files.c reads and writes files.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "init/err.h"
 #include "init/step_wire.h"
@@ -81,16 +81,27 @@ int run_prepare(PyObject *runner);
 void run_begin(void);
 
 /**
+ * run_fork() - Fork a sibling that is as this process is, but for its threads
+ *
+ * Return: 0 in the sibling, more than 0 in the caller, or -errno
+ */
+pid_t run_fork(void);
+
+/** run_wake() - In such a sibling, before its first step */
+void run_wake(void);
+
+/**
  * run_step() - Run the step in this process, and tell how it went, up to DONE
  * @channel:	The process's own
  * @source:	The sealed memfd; closed
  * @step:	Its number
  *
- * Called with all signals blocked, and returns so. Where the step leaves threads, it
- * returns in another process than it was called in. A process that must not become a
- * state does not return.
+ * Called with all signals blocked, and returns so. A process that must not become a state
+ * does not return.
+ *
+ * Return: has it more threads now?
  */
-void run_step(int channel, int source, uint32_t step);
+bool run_step(int channel, int source, uint32_t step);
 
 /** state_quiet() - For run_step(): 0, 1 and 2 are /dev/null again */
 void state_quiet(void);

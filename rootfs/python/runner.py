@@ -3,7 +3,7 @@
 
 source.c calls begin() before a step and run.c conclude() behind it, with what it raised,
 each only where it has something to do; conclude() tells how the step ended, a status, and a
-traceback. leave() and alone() are called where the step has left threads. Everything they
+traceback. leave(), numbers() and alone() are for a fork of a process with threads. Everything they
 need is imported before user code runs, so that a file of that name in the working directory is
 never taken instead; they use their own builtins, as a step may delete the ones it shares with
 others.
@@ -196,8 +196,17 @@ def flush():
 
 
 def leave():
-    """The step's threads are about to be left, but faulthandler's: it is ended, and waited for."""
+    """A fork is to come that leaves threads; faulthandler's is ended, and waited for."""
     _watch()
+
+
+def numbers():
+    """Where `random` is, if a step has chosen its seed; else False."""
+    module = _modules.get("random")
+    try:
+        return module._seed_is_chosen and module._inst.getstate()
+    except Exception:
+        return False  # not there, or not what it was
 
 
 def free(names):
@@ -250,8 +259,8 @@ def free_all():
                 pass
 
 
-def alone():
-    """The step's threads are gone in this process, and what they held nobody will let go."""
+def alone(numbers):
+    """Threads are gone in this process, and what they held nobody will let go."""
     for text in _streams:
         try:
             text.buffer.__init__(text.buffer.raw)  # a lock of its own, and nothing held back
@@ -266,6 +275,8 @@ def alone():
         except Exception:
             pass
     free_all()
+    if numbers:
+        _modules["random"]._inst.setstate(numbers)
 
 
 def conclude(problem):

@@ -87,10 +87,12 @@ def tables(manifest_path, lib, version, obj):
     code_of = [(name, *find_source(lib, name)) for name in frozen]
     code_of += [(words[0], os.path.join(os.path.dirname(manifest_path), "../python", words[1]), False)
                 for words in only(rows, "own")]
+    longer = {name: os.path.join(os.path.dirname(manifest_path), "../python", own)
+              for name, own in only(rows, "append")}
     for name, path, package in code_of:
         shown = jail_name(lib, path, version) if name in frozen else f"<{name}>"
-        with open(path, "rb") as source:
-            code = compile(source.read(), shown, "exec", dont_inherit=True, optimize=0)
+        text = b"".join(open(one, "rb").read() for one in (path, longer.get(name)) if one)
+        code = compile(text, shown, "exec", dont_inherit=True, optimize=0)
         data = marshal.dumps(code)
         entries.append(f'\t{{ "{name}", frozen_code + {len(blob)}, {len(data)}, '
                        f"{int(package)}, NULL }},")
@@ -231,7 +233,7 @@ def tree(manifest_path, source, version, dest):
         elif kind == "doc":
             doc = f"usr/share/doc/{words[0]}/copyright"
             copy_file(os.path.join("/", doc), os.path.join(dest, doc))
-        elif kind not in ("module", "absent", "drop", "frozen", "own"):
+        elif kind not in ("module", "absent", "drop", "frozen", "own", "append"):
             raise Bad(f"{manifest_path}: no such kind of row: '{kind}'")
     copy_file(os.path.join(source, "debian/copyright"),
               os.path.join(dest, f"usr/share/doc/python{version}/copyright"))

@@ -20,7 +20,8 @@ static void answer_all(uint8_t how)
 		const struct step_filed filed = { .errnum = how % 3 };
 		bool file = inside.step[i] >> 31;
 
-		say(i, WIRE_STARTED, inside.step[i], &born, sizeof(born));
+		say(file ? i : inside.of[i], WIRE_STARTED, inside.step[i], &born,
+		    sizeof(born));
 		if (file)
 			say(i, WIRE_DONE, inside.step[i], &filed, sizeof(filed));
 		else if (how & 8)

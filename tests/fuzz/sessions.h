@@ -30,6 +30,7 @@
 static struct {
 	int channel[CHANNELS_MAX];
 	uint32_t step[CHANNELS_MAX]; /* that it was made for */
+	int of[CHANNELS_MAX];        /* the state that was asked for it */
 	int channels;
 	int control[CHANNELS_MAX];
 	int controls;
@@ -112,20 +113,17 @@ static void spawn(void)
 	}
 }
 
-int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
-		       struct err *e);
-int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
-		       struct err *e)
+int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, struct err *e);
+int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, struct err *e)
 {
 	HOLDS(host == getpid());
-	HOLDS(before == state->host);
+	HOLDS(!state->host && state->pidfd < 0);
 	if (told <= 1 || sweep_of_pid(state->session, (pid_t)told))
 		return err_say(e, EPERM, "another process");
 	state->pid = (pid_t)told;
 	state->host = host;
 	/* what is sent with it reaches nobody */
-	if (state->pidfd < 0)
-		state->pidfd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	state->pidfd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return 0;
 }
 
@@ -354,6 +352,7 @@ static int take_requests(void)
 		for (size_t k = 1; k < count; k++)
 			(void)close(fds[k]);
 		inside.step[inside.channels] = h.step;
+		inside.of[inside.channels] = i;
 		inside.channel[inside.channels++] = fds[0];
 		taken++;
 	}

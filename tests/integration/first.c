@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,13 +91,18 @@ int main(void)
 		rest();
 		if (take(CHANNEL) < 0)
 			return 0;
-		if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL) ==
-		    0) {
+		/* of a step, the child is the snapshot, and goes on as the state */
+		bool child = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL,
+				     NULL) == 0;
+
+		if (child && asked.head.type == WIRE_FILE) {
 			say_born(asked.channel, asked.head.step);
-			if (asked.head.type == WIRE_FILE)
-				answer_file();
-			answer_step();
+			answer_file();
 		}
+		if (child)
+			say_born(CHANNEL, asked.head.step);
+		else if (asked.head.type == WIRE_RUN)
+			answer_step();
 		(void)close(asked.channel);
 	}
 }

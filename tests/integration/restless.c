@@ -126,17 +126,22 @@ static int asked(void)
 	return fd;
 }
 
-/* a child of init's, as a step is, that says it is there and makes ready for ever */
-static void spin_ready(int fd, int speaks)
+/* a snapshot that says it is there, and waits as one; what was asked makes ready for ever */
+static void spin_ready(void)
 {
 	if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL) != 0)
-		return;
+		spin(0);
 
 	const uint32_t born[2] = { (uint32_t)getpid(), 0 };
 
-	if (speaks)
-		say(fd, STARTED, born, sizeof(born));
-	spin(0);
+	say(channel, STARTED, born, sizeof(born));
+}
+
+/* a child of init's that says nothing; what was asked waits on */
+static void spin_mute(void)
+{
+	if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL) == 0)
+		spin(0);
 }
 
 static int end_at_once(void *unused)
@@ -157,8 +162,8 @@ static void end_many(int many)
 			many--;
 }
 
-/* a child of init's that says it is another one, and ends while serve is stopped */
-static void lie(int fd)
+/* a snapshot that says it is another process, and ends while serve is stopped */
+static void lie(void)
 {
 	uint32_t born[2] = { 0, 0 };
 
@@ -172,7 +177,7 @@ static void lie(int fd)
 		(void)fclose(told);
 		(void)usleep(1000);
 	}
-	say(fd, STARTED, born, sizeof(born));
+	say(channel, STARTED, born, sizeof(born));
 	_exit(0);
 }
 
@@ -226,10 +231,12 @@ int main(int argc, char **argv)
 		if (strcmp(way, "awake-children") == 0)
 			for (int i = 0; i < 3; i++)
 				spin_apart();
-		if (strncmp(way, "ready", 5) == 0)
-			spin_ready(fd, strcmp(way, "ready-mute") != 0);
+		if (strcmp(way, "ready") == 0)
+			spin_ready();
+		if (strcmp(way, "ready-mute") == 0)
+			spin_mute();
 		if (strcmp(way, "lies") == 0)
-			lie(fd);
+			lie();
 		(void)close(fd);
 	}
 }

@@ -39,8 +39,8 @@ def done(how, code=0):
 PATIENCE = 60  # seconds
 # the spawner says so when somebody else ends its parent
 KILLED = 'stepjail: serve: the process that was started has been killed\n'
-FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE, MEDIA, PIECE = \
-    1, 4, 17, 19, 20, 21, 23, 24, 25, 26, 27, 28, 29
+FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, FILE, MEDIA, PIECE = \
+    1, 4, 17, 19, 20, 21, 23, 24, 25, 27, 28, 29
 
 
 # Processes of serve that are no jail's. A jail that is just being made has the second name, and

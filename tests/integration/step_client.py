@@ -27,7 +27,7 @@ LOCKED = [word for word in shlex.split(os.environ.get("STEPJAIL_RUN", ""))
 LOCKED[-1:] = ["--wall-time=1h", "--"]
 PROGRAM = "/bin/stepjail-interpreter"
 
-FAIL, RUN, STARTED, RESULT, TRACE, DONE, MOVED, FILE = 1, 17, 20, 23, 24, 25, 26, 27
+FAIL, RUN, STARTED, RESULT, TRACE, DONE, FILE = 1, 17, 20, 23, 24, 25, 27
 COMPLETED, EXCEPTION, EXIT = range(3)
 PUT, GET, LIST = 1, 2, 3
 HEADER = struct.Struct("<IHHI")
@@ -125,11 +125,22 @@ def wait_for_end(process):
         os.close(process)
 
 
+def wait_for_stop(host_pid):
+    """Until all threads of a process have stopped."""
+    deadline = time.monotonic() + PATIENCE
+    for task in sorted(os.listdir(f"/proc/{host_pid}/task")):
+        while open(f"/proc/{host_pid}/task/{task}/stat", "rb").read().rsplit(b")", 1)[1].split()[0] != b"T":
+            assert time.monotonic() < deadline
+            time.sleep(0.0005)
+
+
 class State:
     """An interpreter that waits."""
 
     def __init__(self, channel, pid, host_pid):
         self.channel, self.pid, self.host_pid = channel, pid, host_pid
+        self.asked = {}  # steps that have not begun, by number
+        self.stopped = False  # with its threads
 
     def step(self, number, source, stdin=b""):
         return Step(self, number, source, stdin)
@@ -143,8 +154,15 @@ class State:
         work = FileWork(self, operation, path, mode, limit, number)
         return work.end(data)
 
+    def wake(self):
+        """Where it has stopped, let it go on: who asks it for something does so."""
+        if self.stopped:
+            os.kill(self.host_pid, signal.SIGCONT)
+        self.stopped = False
+
     def close(self):
         self.channel.close()
+        self.wake()
 
     def end(self):
         """Close it, and wait for its process."""
@@ -160,7 +178,7 @@ class Step:
         self.asked = number
         self.number, self.channel = number, Channel()
         self.out = self.err = b""
-        self.result = self.trace = self.how = self.code = self.moved = None
+        self.result = self.trace = self.how = self.code = self.pid = None
         self.state = None  # what it has become
         inside, self.stdin = os.pipe()
         self.pipes = {}
@@ -172,12 +190,14 @@ class Step:
         if source is not None:
             fds.append(sealed(source))
         state.channel.send(RUN, number, b"", fds)
+        state.wake()
         self.channel.theirs.close()
         for fd in fds[1:]:
             os.close(fd)
         if stdin is not None:
             self.feed(stdin)
         self.mother = state
+        state.asked[number] = self
 
     def feed(self, data):
         """Give it stdin, and the end of it."""
@@ -186,14 +206,16 @@ class Step:
         self.stdin = None
 
     def started(self):
-        """Wait for STARTED; for the process's pids."""
-        try:
-            self.pid = BORN.unpack(self.channel.expect(STARTED, self.asked))[0]
-        except Gone:
-            # no child came to be: the one that should have made it says why
-            payload = self.mother.channel.expect(FAIL, self.number)
-            raise Gone(payload[8:].rstrip(b"\0").decode()) from None
-        self.host_pid = self.channel.sender
+        """Wait for STARTED of the snapshot, which takes the state's place: its process runs the step."""
+        state = self.mother
+        while self.pid is None:
+            kind, number, data = state.channel.receive()
+            step = state.asked.pop(number)
+            if kind == FAIL:
+                raise Gone(data[8:].rstrip(b"\0").decode())
+            assert kind == STARTED, kind
+            step.pid, step.host_pid = state.pid, state.host_pid
+            state.pid, state.host_pid = BORN.unpack(data)[0], state.channel.sender
         return self
 
     def drain(self, fd):
@@ -222,22 +244,21 @@ class Step:
             self.result = data.decode()
         elif kind == TRACE:
             self.trace = data.decode()
-        elif kind == MOVED:
-            self.pid, self.moved = BORN.unpack(data)
-            self.host_pid = self.channel.sender
         else:
             assert kind == DONE, kind
             (self.how, self.code, self.wall_us, self.cpu_us, self.rss, self.strays,
              self.met) = DONE_PAYLOAD.unpack(data)
             assert self.channel.sender == self.host_pid
             self.state = State(self.channel, self.pid, self.host_pid)
+            self.state.stopped = self.strays > 0
+            if self.state.stopped:
+                wait_for_stop(self.host_pid)
             return True
         return False
 
     def end(self):
         """Everything up to DONE, or to its death: then state stays None."""
-        if not hasattr(self, "pid"):
-            self.started()
+        self.started()
         alive = True
         while alive:
             ready = select.select([*self.pipes, self.channel.socket], [], [], PATIENCE)[0]
@@ -329,6 +350,8 @@ class Jail:
             self.process.wait()
             raise AssertionError(self.words()) from None
         self.zero.host_pid = self.zero.channel.sender
+        # the jail ends with its first process: that stays, and its snapshot is state 0 from here on
+        self.first = self.zero.run("", number=1 << 30).state
         return self
 
     def words(self):
@@ -351,6 +374,7 @@ class Jail:
     def __exit__(self, *problem):
         self.head.close()
         self.zero.close()
+        self.first.close()
         status = self.process.wait(PATIENCE)
         words = self.words()
         self.said.close()

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_interpreter_threads.py - a step ends while its threads run; the next one goes on without
+"""test_interpreter_threads.py - a step ends while its threads run, and they stop with it
 
-A state is one thread. What others held and half did when it was made is what a fork leaves of
-them: nothing of the interpreter's own may be held by a thread that is no longer there.
+In the next step they go on. The state before that step, to which a branch may come back, is one
+thread: what others held and half did when it was made is what a fork leaves of them. Nothing of
+the interpreter's own may be held by a thread that is no longer there.
 """
 import os
 import sys
@@ -124,6 +125,11 @@ class Threads(OneJail, unittest.TestCase):
             self.assertEqual(getattr(step, name), value, step.err)
         return step.state
 
+    def gone(self, state):
+        """What is left of a state when the next step has begun: its threads are the next one's."""
+        self.run_step("None", state).close()
+        return state
+
     def test_whatever_they_do(self):
         for name, (source, after) in BUSY.items():
             with self.subTest(name):
@@ -131,8 +137,11 @@ class Threads(OneJail, unittest.TestCase):
                     left = self.jail.zero.run(START + source + "\ngo(work)")
                     self.assertIsNotNone(left.state, left.err)
                     self.assertEqual(left.how, COMPLETED, left.trace)
-                    self.assertGreaterEqual(left.moved, 4)
-                    one = self.run_step(after, left.state, result="True", moved=None)
+                    self.assertGreaterEqual(left.strays, 4)
+                    # among them, and then without
+                    if name != "threads":
+                        self.run_step(after, left.state, result="True").close()
+                    one = self.run_step(after, self.gone(left.state), result="True", strays=0)
                     # and what that one leaves is a state as any other
                     self.run_step(after, one, result="True").close()
                     one.close()
@@ -142,7 +151,7 @@ class Threads(OneJail, unittest.TestCase):
         for daemon in (True, False):
             left = self.run_step(START + "here = threading.local()\nhere.x = 5\n"
                                  f"threads = go(lambda: time.sleep(0.001), 3, {daemon})\n"
-                                 "timer = threading.Timer(3600, print)\ntimer.start()", moved=4)
+                                 "timer = threading.Timer(3600, print)\ntimer.start()", strays=4)
             state = self.run_step("""
 import os, signal, threading
 seen = []
@@ -155,7 +164,7 @@ main = threading.main_thread()
 [[t.is_alive() for t in [*threads, timer]], threading.enumerate() == [main], main.is_alive(),
  threading.current_thread() is main, main.native_id == os.getpid() == threading.get_native_id(),
  main.ident == threading.get_ident(), seen, here.x, timer.cancel()]
-""", left, result="[[False, False, False, False], True, True, True, True, True, [1, 2], 5, None]")
+""", self.gone(left), result="[[False, False, False, False], True, True, True, True, True, [1, 2], 5, None]")
             # /proc says the same
             self.run_step("len(os.listdir('/proc/self/task'))", state, result="1").close()
             state.close()
@@ -174,10 +183,10 @@ def run():
     thread.join()
 """)
         for _ in range(ROUNDS):
-            self.run_step("run()", base, strays=0, moved=None).close()
+            self.run_step("run()", base, strays=0).close()
         self.run_step("held = threading.Lock(); held.acquire()\n"
-                      "threading.Thread(target=held.acquire).start(); run()", base, strays=1,
-                      moved=1).close()
+                      "threading.Thread(target=held.acquire).start(); run()", base,
+                      strays=1).close()
         base.close()
 
     def test_pools(self):
@@ -192,7 +201,7 @@ waits = [old.submit(time.sleep, 3600) for _ in range(5)]
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     answers = list(pool.map(len, ['ab'] * 20))
 answers == [2] * 20, done.result(), any(f.done() for f in waits)
-""", left, result="(True, 3, False)").close()
+""", self.gone(left), result="(True, 3, False)").close()
         left.close()
 
     def test_a_lock_of_the_users_stays_as_it_was(self):
@@ -206,11 +215,11 @@ def hold():
         time.sleep(3600)
 threading.Thread(target=hold).start()
 ready.wait()
-""", moved=1)
+""", strays=1)
         self.run_step("""
 with free: pass
 held.locked(), held.acquire(timeout=0.05), again.acquire(timeout=0.05), ready.is_set()
-""", left, result="(True, False, False, True)").close()
+""", self.gone(left), result="(True, False, False, True)").close()
         # it may be let go for them, and goes on as any other
         self.run_step("held.release()\nwith held: pass\nheld.locked()", left,
                       result="False").close()
@@ -221,9 +230,9 @@ held.locked(), held.acquire(timeout=0.05), again.acquire(timeout=0.05), ready.is
         left = self.run_step("def change():\n    while True: x.append(2); time.sleep(0.001)\n"
                              "threading.Thread(target=change).start()\n"
                              "while len(x) == 1: time.sleep(0.001)", base)
-        grown = self.run_step("first = len(x); time.sleep(0.05)\nlen(x) == first, len(x) > 1", left,
+        grown = self.run_step("first = len(x); time.sleep(0.05)\nlen(x) == first, len(x) > 1", self.gone(left),
                               result="(True, True)")
-        self.run_step("x", base, result="[1]", moved=None).close()
+        self.run_step("x", base, result="[1]", strays=0).close()
         for state in grown, left, base:
             state.close()
 
@@ -235,8 +244,8 @@ open('/work/endless.py', 'w').write('import time; begun = 1; time.sleep(3600)')
 sys.path.insert(0, '/work')
 threading.Thread(target=__import__, args=('endless',)).start()
 while not hasattr(sys.modules.get('endless'), 'begun'): time.sleep(0.001)
-""", moved=1)
-        one = self.run_step("import colorsys, json.tool, wave\n'endless' in sys.modules", left,
+""", strays=1)
+        one = self.run_step("import colorsys, json.tool, wave\n'endless' in sys.modules", self.gone(left),
                             result="False")
         # and that one too, from its beginning
         self.run_step("open('/work/endless.py', 'w').write('begun = 2')\n"
@@ -255,17 +264,17 @@ def query():
         "select max(length(printf('%d', x))) from n").fetchall()
 for _ in range(4): threading.Thread(target=query).start()
 time.sleep(0.1)
-""", moved=4)
-            self.run_step("sqlite3.connect(':memory:').execute('select 1').fetchone()", left,
+""", strays=4)
+            self.run_step("sqlite3.connect(':memory:').execute('select 1').fetchone()", self.gone(left),
                           result="(1,)").close()
             left.close()
 
     def test_a_watchdog(self):
         """A thread that Python does not know of, and whose end faulthandler waits for."""
         left = self.run_step("import faulthandler; faulthandler.dump_traceback_later(3600)",
-                             moved=1)
+                             strays=1)
         self.run_step("faulthandler.dump_traceback_later(3600)\n"
-                      "faulthandler.cancel_dump_traceback_later()", left, moved=None).close()
+                      "faulthandler.cancel_dump_traceback_later()", self.gone(left), strays=0).close()
         left.close()
 
     def test_a_shared_lock_of_multiprocessing(self):
@@ -276,8 +285,8 @@ def hold():
     with tracker._resource_tracker._lock: time.sleep(3600)
 threading.Thread(target=hold).start()
 while not tracker._resource_tracker._lock.locked(): time.sleep(0.001)
-""", moved=1)
-        self.run_step("tracker._resource_tracker._lock.acquire(timeout=5)", left,
+""", strays=1)
+        self.run_step("tracker._resource_tracker._lock.acquire(timeout=5)", self.gone(left),
                       result="True").close()
         left.close()
 
@@ -285,7 +294,7 @@ while not tracker._resource_tracker._lock.locked(): time.sleep(0.001)
         left = self.jail.zero.step(1, "import threading, time\n"
                                    "threading.Thread(target=input).start()\ntime.sleep(0.05)",
                                    stdin=None).started().end()
-        self.assertEqual((left.how, left.moved), (COMPLETED, 1), left.trace)
+        self.assertEqual((left.how, left.strays), (COMPLETED, 1), left.trace)
         step = left.state.step(2, "input()", b"line\n").started().end()
         self.assertEqual((step.how, step.result), (COMPLETED, "'line'"), step.trace)
         step.state.close()

@@ -148,7 +148,7 @@ for thread in threads: thread.join()""")
         self.assertEqual(texts(step), [b'a thing', *FORMS.values()] * 32)
 
     def test_threads_that_are_left(self):
-        """One is about to show something that its client does not read: the next step can."""
+        """One shows something again and again, which its client does not read: the next step can, too."""
         step = self.session.run("""
 import threading
 class Large:
@@ -158,7 +158,7 @@ def show():
 threading.Thread(target=show, daemon=True).start()""")
         self.ended(step, 'completed', 'kept', threads=1)
         for _ in range(3):
-            self.assertEqual(texts(self.run_step('display(1)')), [b'1'])
+            self.assertIn(b'1', texts(self.run_step('display(1)')))
 
     def test_children_print(self):
         step = self.run_step('import os\nif os.fork() == 0:\n    display(5)\n    os._exit(0)\nos.wait()')

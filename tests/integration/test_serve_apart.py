@@ -111,7 +111,7 @@ class Apart(Case):
         """It was asked for, and who is not known must not be taken for a stray."""
         self.a.run('x = 1')
         self.a.branch(1, 0)
-        first = self.host(self.a, 2)
+        first = self.host(self.a, 3)  # state 0 since the first step
         self.tracer.seize(first, TRACE_FORK | TRACE_CLONE)
         self.a.start('y = 2\ny', branch=1)
         held = self.tracer.child_of(first)

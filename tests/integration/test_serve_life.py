@@ -159,7 +159,8 @@ class Life(Case):
         self.serve.expect(session.number, 0, 'OUT')
         # not the template, which has no step beside it
         init = next(pid for pid in first if len(children(pid)) > 1 and inside(pid) == 1)
-        os.kill(next(pid for pid in children(init) if inside(pid) == 2), signal.SIGKILL)
+        # that of the first step is its snapshot by now
+        os.kill(next(pid for pid in children(init) if inside(pid) == 3), signal.SIGKILL)
         self.ended(session.finish(), 'cancelled', 'lost')
         frame = self.serve.expect(session.number, 0, 'CLOSED')
         self.assertIn('first interpreter has ended', frame.json['reason'])

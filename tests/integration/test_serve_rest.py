@@ -217,7 +217,7 @@ class Lies(Case):
         os.close(fd)
 
     def lie(self, told):
-        """Branch 1 runs a step, whose process says that it has this number, and ends."""
+        """Branch 1 runs a step, whose snapshot says that it has this number, and ends."""
         serve = self.serve.process.pid
         before = set(below(serve))
         self.session.start('1', branch=1)
@@ -239,17 +239,24 @@ class Lies(Case):
         self.session.stdin(b'3\n')
         self.ended(self.session.finish(), 'exited', 'rolled-back', exit_code=3)
         self.assertEqual(self.session.run('x').result, '1')
+        self.is_killed()
+
+    def is_killed(self):
+        """The step of branch 1 goes on, for as long as it may; the state before it is gone."""
+        self.session.kill(branch=1)
+        self.ended(self.session.finish(branch=1), 'cancelled', 'rolled-back')
+        self.assertTrue(self.session.status()['branches']['1']['lost'])
 
     def test_nobody_is_waited_for_without_an_end(self):
         self.lie(99999)
-        self.session.kill(branch=1)
-        self.refused('does not answer', self.session.finish, branch=1)
+        self.is_killed()
         self.assertEqual(self.session.run('x').result, '1')
 
-    def test_its_own_end_is_believed(self):
-        """It is what honest ones say that end at once."""
+    def test_its_own_end(self):
+        """It is what honest ones say that are killed at once: no state is left of them either."""
         self.lie(max(inside(pid) for pid in below(self.serve.process.pid)) + 1)
-        self.ended(self.session.finish(branch=1), 'completed', 'rolled-back', exit_code=0)
+        self.is_killed()
+        self.assertEqual(self.session.run('x').result, '1')
 
 
 class Others(Case):
@@ -303,9 +310,9 @@ found""")
     def test_their_priority(self):
         session = self.serve.open()
         session.run('import os, threading, signal')
-        for call in ('os.setpriority(os.PRIO_PROCESS, 2, 19)', 'os.setpriority(os.PRIO_PROCESS, 1, 19)',
+        for call in ('os.setpriority(os.PRIO_PROCESS, 3, 19)', 'os.setpriority(os.PRIO_PROCESS, 1, 19)',
                      'os.setpriority(os.PRIO_USER, 0, 19)', 'os.setpriority(os.PRIO_PGRP, 0, 19)',
-                     'os.sched_setaffinity(2, {0})', 'os.sched_setaffinity(3, {0})'):
+                     'os.sched_setaffinity(3, {0})', 'os.sched_setaffinity(1, {0})'):
             step = session.run(call)
             self.assertIn('PermissionError', step.trace or '', call)
             self.assertIn(step.done['violation'], ('setpriority', 'sched_setaffinity'))
@@ -323,7 +330,7 @@ found""")
         session.run('import os')
         own = 'os.sched_setscheduler({}, os.SCHED_BATCH, os.sched_param(0))'
         self.ended(session.run(own.format(0)), 'completed', 'kept')
-        self.assertIn('PermissionError', session.run(own.format(2)).trace)
+        self.assertIn('PermissionError', session.run(own.format(3)).trace)
 
     def plain(self):
         from serve_scene import OPTIONS

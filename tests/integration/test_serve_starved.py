@@ -94,7 +94,7 @@ class Starved(Case):
         """Neither is it ended for another branch's sake."""
         self.session.run('x = 1')
         self.session.branch(1, 0)
-        first = self.host(2)
+        first = self.host(3)  # state 0 since the first step
         self.tracer.seize(first, TRACE_FORK | TRACE_CLONE)
         self.session.start('y = 2\ny', branch=1)
         held = self.tracer.child_of(first)
@@ -114,7 +114,7 @@ class Starved(Case):
         self.session.start('os.getpid(), x')
         held = self.tracer.child_of(state)
         time.sleep(LATE)
-        pid = inside(held)
+        pid = inside(state)
         self.tracer.let_go(held)
         step = self.session.finish()
         self.ended(step, 'completed', 'kept', strays=0)

@@ -26,13 +26,18 @@ struct state {
 	struct step *step; /* that it runs, NULL for a state that waits */
 	pid_t pid, host;   /* in the jail's PID namespace and in ours; 0: not known yet */
 	pid_t told;  /* if it ended before it was looked at: the pid that it said; or 0 */
-	pid_t left;  /* host pid that it was before MOVED; 0: it did not move */
 	int pidfd;   /* of the same, -1 */
 	bool scored; /* the kernel takes it first when memory runs out */
 	bool counted; /* its bytes are exact, as of the last count: session_done.c */
+	unsigned int
+		strays; /* that its steps left: until its process ends, they may count */
+	uint64_t waited_us;          /* CPU time of children that its steps waited for */
 	struct port channel;         /* stepjail's end */
-	bool parked;                 /* the kernel holds its call, see session_park.c: */
+	bool parked;                 /* it is at rest, see session_park.c: */
+	bool stops;                  /* by SIGSTOP, or the kernel holds its call: */
 	uint64_t park_id;            /* id of the notification */
+	bool stopped;                /* init has told so, and not that it goes on */
+	bool continued;              /* it was sent SIGCONT, which init will tell */
 	unsigned int owed;           /* requests that it must still be let go for */
 	struct bell late;            /* until it rests */
 	uint64_t woken_ms, woken_us; /* when that began, its CPU time then */

@@ -155,6 +155,12 @@ void done_step(struct step *step);
  */
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit);
 
+/** done_pause() - A jail may make this happen without end: hear init again in a moment */
+void done_pause(struct session *s);
+
+/** done_lost() - A state that waited has ended by itself; the first one ends its session */
+void done_lost(struct state *state, const char *how);
+
 /**
  * done_prune() - End states that no branch can come back to, and those beyond the limit
  */
@@ -174,6 +180,8 @@ void limit_interrupt(struct step *step, enum verdict cause);
 void limit_kill(struct step *step, enum verdict cause);
 /** limit_cpu_us() - CPU time that a step has used, as far as it is known */
 uint64_t limit_cpu_us(const struct step *step);
+/** limit_waited_us() - That of children that it waited for, by its own word */
+uint64_t limit_waited_us(const struct step *step);
 /** limit_process_cpu_us() - CPU time of a process, its children aside; 0 if not known */
 uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
@@ -224,6 +232,15 @@ void park_end(struct state *state);
 bool park_is_told(const struct session *s);
 /** park_is_call() - Is it the call by which a process rests? */
 bool park_is_call(const struct seccomp_data *call);
+
+/** park_await() - It is awake, and must rest soon */
+void park_await(struct state *state);
+
+/** park_told() - Init says that a process has stopped, or goes on */
+void park_told(struct session *s, pid_t pid, bool stopped);
+
+/** park_unheard() - A step has said DONE where no listener tells when it rests */
+void park_unheard(struct step *step);
 
 /**
  * park_hear() - A process makes that call; it may be the end of a step
@@ -286,10 +303,8 @@ void measure_end(struct session *s);
  * noted then, and believed only when a process ends that is not otherwise known.
  * @told:	Its pid in the jail, as it says
  * @host:	As the kernel says
- * @before:	Another parent that it may have, 0 for none
  */
-int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
-		struct err *e);
+int sweep_adopt(struct state *state, uint32_t told, pid_t host, struct err *e);
 
 /**
  * sweep_step() - A step has ended: kill every process that is neither init, a state nor a
@@ -320,9 +335,6 @@ struct state *sweep_known(const struct session *s, pid_t host);
 
 /** sweep_of_pid() - The same by its pid in the jail; a state also while it is ending */
 struct state *sweep_of_pid(const struct session *s, pid_t pid);
-
-/** sweep_left() - Kill what a step has moved out of, if it is there still */
-void sweep_left(const struct state *state);
 
 /** sweep_has_none() - Has this process no child but those that are known? */
 bool sweep_has_none(const struct session *s, pid_t host);

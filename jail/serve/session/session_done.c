@@ -13,6 +13,7 @@
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "jail/serve/session/session.h"
 
@@ -186,6 +187,8 @@ static void settle(struct step *step, bool lives)
 		step_discard(step);
 		return;
 	}
+	state->waited_us += limit_waited_us(step);
+	state->strays += step->strays > 0 ? (unsigned int)step->strays : 0;
 	/* ONCE's jail ends right behind it */
 	if (!state->session->once.is) {
 		spawn_score(state, false);
@@ -234,7 +237,7 @@ void done_step(struct step *step)
 		return;
 	}
 	/* the answer also says what the state that the branch goes back to shares */
-	if (s->phase == PHASE_OPEN && !lives && shared_ask(step))
+	if (s->phase == PHASE_OPEN && (!lives || step->interrupted) && shared_ask(step))
 		return;
 	step_empty(step);
 	judge(step, &j);
@@ -260,8 +263,8 @@ static void hear_last_words(struct session *s, pid_t pid)
 
 	if (!state)
 		step_hear_births(s); /* STARTED, which tells the pid */
-	else if (state->step)
-		step_drain(state); /* DONE, or MOVED, which gives it another pid */
+	else
+		step_drain(state); /* DONE; or of a state's snapshot, which replaces it */
 }
 
 static void end_of_step(struct step *step, const struct wire_exit *exit)
@@ -295,31 +298,49 @@ static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exi
 	return found;
 }
 
-void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
+void done_pause(struct session *s)
 {
-	struct state *state;
+	event_loop_set(&s->serve->loop, &s->exits, clock_now_ms() + EXITS_PAUSE_MS);
+}
 
-	hear_last_words(s, pid);
-	if (s->phase != PHASE_OPEN)
-		return;
-	state = sweep_of_pid(s, pid);
-	if (state && state->step) {
-		end_of_step(state->step, exit);
-		return;
-	}
-	if (!state) {
-		if (!end_unseen(s, pid, exit)) /* a stray, or replaced by its step */
-			event_loop_set(&s->serve->loop, &s->exits,
-				       clock_now_ms() + EXITS_PAUSE_MS);
-		return;
-	}
+void done_lost(struct state *state, const char *how)
+{
+	struct session *s = state->session;
+
 	if (state->number == 0) {
-		session_end(s, "the first interpreter has ended (wait status %#x)%s",
-			    exit->wstatus, s->diagnostic);
+		session_end(s, "the first interpreter has ended (%s)%s", how,
+			    s->diagnostic);
 		return;
 	}
 	if (!state->ending)
 		states_lose(&s->states, state);
 	states_remove(&s->states, state);
 	state_free(state);
+}
+
+void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
+{
+	struct state *state;
+	char how[32] = "";
+
+	hear_last_words(s, pid);
+	if (s->phase != PHASE_OPEN)
+		return;
+	if (WIFSTOPPED(exit->wstatus) || WIFCONTINUED(exit->wstatus)) {
+		park_told(s, pid, WIFSTOPPED(exit->wstatus));
+		return;
+	}
+	state = sweep_of_pid(s, pid);
+	if (state && state->step) {
+		end_of_step(state->step, exit);
+		return;
+	}
+	if (!state) {
+		if (!end_unseen(s, pid, exit)) /* a stray */
+			done_pause(s);
+		return;
+	}
+	if (state->number == 0)
+		(void)snprintf(how, sizeof(how), "wait status %#x", exit->wstatus);
+	done_lost(state, how);
 }

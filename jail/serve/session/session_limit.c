@@ -33,9 +33,6 @@ void limit_kill(struct step *step, enum verdict cause)
 		step->killed = cause;
 	step->shot = true;
 	limit_signal(step->state, SIGKILL);
-	/* The killed process may have a parent in the jail: init hears of its end only
-	 * when that has ended, too. */
-	sweep_left(step->state);
 	if (step->state->host && !step->state->told)
 		event_loop_unset(&step->session->serve->loop, &step->wall);
 }
@@ -220,12 +217,23 @@ static bool has_orphans(const struct session *s)
 	return !sweep_has_none(s, s->init);
 }
 
+static uint64_t since(uint64_t now_us, uint64_t before_us)
+{
+	return now_us > before_us ? now_us - before_us : 0;
+}
+
+/* CPU time that the step's own process has used for it */
+static uint64_t process_cpu_us(const struct step *step)
+{
+	return since(limit_process_cpu_us(step->state->host), step->own_before_us);
+}
+
 /* Read what a step uses. Return: false where that cannot be read; then no limit would
  * hold it, and its session has been ended. */
 static bool sample(struct step *step)
 {
 	struct session *s = step->session;
-	uint64_t own_us = limit_process_cpu_us(step->state->host), all_us = 0;
+	uint64_t own_us = process_cpu_us(step), all_us = 0;
 	struct err e;
 	int r = jail_cpu_us(s, &all_us, &e);
 
@@ -238,7 +246,8 @@ static bool sample(struct step *step)
 	if (!step->cpu_before_us && all_us)
 		step->cpu_before_us = all_us > own_us ? all_us - own_us : 1;
 	if (!step->alone) {
-		own_us = step->watch.cpu_us;
+		own_us = since(step->watch.cpu_us,
+			       step->own_before_us + step->state->waited_us);
 		step->orphans |= has_orphans(s);
 	}
 	if ((step->alone || step->orphans) && all_us > step->cpu_before_us)
@@ -285,6 +294,7 @@ void limit_begin(struct step *step)
 
 	event_loop_unset(loop, &step->wall);
 	step->start_ms = clock_now_ms();
+	step->own_before_us = limit_process_cpu_us(step->state->host);
 	if (step->state->told) { /* the process has ended, and init is about to tell so */
 		event_loop_set(loop, &step->wall, step->start_ms + STARTUP_MS);
 		return;
@@ -327,11 +337,19 @@ void limit_end(struct step *step)
 	event_loop_unset(loop, &step->sample);
 }
 
+uint64_t limit_waited_us(const struct step *step)
+{
+	return since(step->done.cpu_us, process_cpu_us(step));
+}
+
 uint64_t limit_cpu_us(const struct step *step)
 {
-	/* CPU time of the step's own process, up to its end where init has told it */
-	uint64_t own_us = step->have_exit ? step->exit.user_us + step->exit.system_us
-					  : limit_process_cpu_us(step->state->host);
+	/* CPU time of the step's own process, up to its end where init has told it, which
+	 * then includes all children that it ever waited for */
+	uint64_t own_us = step->have_exit
+				  ? since(step->exit.user_us + step->exit.system_us,
+					  step->own_before_us + step->state->waited_us)
+				  : process_cpu_us(step);
 	uint64_t said_us = step->have_done ? step->done.cpu_us : 0;
 
 	own_us = own_us > step->cpu_used_us ? own_us : step->cpu_used_us;

@@ -67,11 +67,13 @@ bool memory_allows(const struct session *s, const struct state *of)
  * to reap them. */
 static bool is_coming(const struct session *s)
 {
+	uint64_t ends = 0, most = s->serve->plan->limit[LIMIT_PIDS];
+
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (s->states.state[i]->ending)
-			return s->states.count >= s->serve->plan->limit[LIMIT_PIDS] ||
-			       used_bytes(s) > 0;
-	return false;
+			ends += 1 + s->states.state[i]->strays;
+	return ends > 0 &&
+	       (s->states.count >= most || ends > most / 2 || used_bytes(s) > 0);
 }
 
 void memory_forget(struct step *step)

@@ -165,7 +165,8 @@ static void print_done(const struct step *step, const struct judgement *j, bool 
 	json_number(",\"state_number\":", open, kept ? step->number : step->from, out);
 	json_after(",\"reason\":", reason, out);
 	(void)fprintf(out, ",\"not_rolled_back\":%s",
-		      step->have_shares && open ? shared_text(step->shares) : "null");
+		      step->have_shares && open && !kept ? shared_text(step->shares)
+							 : "null");
 	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
 	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
 	json_after(",\"violation\":", violation_name(&step->refused), out);

@@ -119,33 +119,21 @@ static void not_begun(struct step *step, int errnum, const char *text)
 	step_refuse(step, why, errnum, text);
 }
 
+/* The process of a file operation is there. */
 static void take_born(struct step *step, const struct wire_header *h,
 		      const unsigned char *payload, pid_t who)
 {
-	struct state *state = step->state;
-	bool moved = h->type == WIRE_MOVED;
-	const struct state *from = states_find(&step->session->states, step->from);
-	/* A step's process is made as a sibling of its maker (rootfs/interpreter/fork.c).
-	 * So its parent is init; or the process that it or its maker has replaced, until
-	 * that has ended. */
-	pid_t before = moved ? state->host : from ? from->left : 0;
 	struct step_born born;
 	struct err e;
 
-	if (h->length != sizeof(born) || moved != (state->host != 0))
+	if (h->length != sizeof(born) || step->kind == KIND_RUN || step->state->host)
 		return;
 	memcpy(&born, payload, sizeof(born));
-	if (sweep_adopt(state, born.pid, who, before, &e) < 0) {
-		if (!moved) /* there is no process to kill: as if none had come */
-			not_begun(step, 0, e.text);
-		return;
-	}
-	state->left = moved ? before : 0;
-	if (moved) {
-		step->threads = born.threads;
-		return;
-	}
-	limit_begin(step);
+	if (sweep_adopt(step->state, born.pid, who, &e) < 0)
+		/* there is no process to kill: as if none had come */
+		not_begun(step, 0, e.text);
+	else
+		limit_begin(step);
 }
 
 static void take_done(struct step *step, const struct wire_header *h,
@@ -156,6 +144,7 @@ static void take_done(struct step *step, const struct wire_header *h,
 	if (step->kind == KIND_RUN && h->length == sizeof(step->done)) {
 		memcpy(&step->done, payload, sizeof(step->done));
 		step->have_done = step->done.how <= WIRE_HOW_EXIT;
+		step->threads = step->have_done ? step->done.strays : 0;
 	} else if (step->kind != KIND_RUN && h->length == sizeof(step->filed)) {
 		memcpy(&step->filed, payload, sizeof(step->filed));
 		step->filed.errnum = (uint32_t)err_told(step->filed.errnum);
@@ -163,9 +152,8 @@ static void take_done(struct step *step, const struct wire_header *h,
 	}
 	/* what follows is the end of a file operation's process, or that a step's process
 	 * parks */
-	if (step->have_done && step->kind == KIND_RUN && !step->state->told &&
-	    !park_is_told(step->session))
-		done_step(step);
+	if (step->have_done && step->kind == KIND_RUN && !park_is_told(step->session))
+		park_unheard(step);
 }
 
 /* An honest interpreter sends at most one RESULT and one TRACE. */
@@ -187,7 +175,7 @@ static void take_of_step(struct step *step, const struct wire_header *h,
 {
 	if (h->step != step->number)
 		return;
-	if (h->type == WIRE_STARTED || h->type == WIRE_MOVED)
+	if (h->type == WIRE_STARTED)
 		take_born(step, h, payload, who);
 	else if (who != step->state->host || who == 0)
 		return; /* a child of the step's process does not speak for the step */
@@ -206,7 +194,7 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 
 	if (h->type != WIRE_STARTED || h->step != 0 || who != s->program)
 		return;
-	if (sweep_adopt(s->states.state[0], INIT_PROGRAM_PID, who, 0, &e) < 0) {
+	if (sweep_adopt(s->states.state[0], INIT_PROGRAM_PID, who, &e) < 0) {
 		session_end(s, "%s", e.text);
 		return;
 	}
@@ -223,29 +211,87 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 	step_once(s);
 }
 
-/* A packet of a state that waits: it could not fork for a step. */
+/* A step that was asked of this state, and whose process is not known yet */
+static struct step *find_asked(const struct state *state, uint32_t number)
+{
+	struct step *step = state->session->steps;
+
+	while (step && (step->number != number || step->from != state->number ||
+			step->state->host != 0))
+		step = step->next;
+	return step;
+}
+
+/*
+ * A snapshot says that it is there: it is the state from now on, and what was the state's
+ * process runs the step. If it has ended already, or is not what it says, there is no such
+ * state any more.
+ */
+static void take_snapshot(struct state *state, struct step *step,
+			  const unsigned char *payload, pid_t who)
+{
+	struct state *runs = step->state;
+	struct step_born born;
+	struct err e;
+
+	memcpy(&born, payload, sizeof(born));
+	runs->pid = state->pid;
+	runs->host = state->host;
+	runs->pidfd = state->pidfd;
+	runs->scored = state->scored;
+	runs->waited_us = state->waited_us;
+	runs->strays = state->strays;
+	runs->stopped = state->stopped; /* that it goes on may be told later */
+	runs->continued = state->continued;
+	state->pid = state->host = state->told = 0;
+	state->waited_us = state->strays = 0;
+	state->pidfd = -1;
+	state->scored = state->parked = false;
+	state->stops = state->stopped = state->continued = false;
+	if (sweep_adopt(state, born.pid, who, &e) < 0 || state->told)
+		done_lost(state, "its snapshot has ended");
+	else
+		park_await(state);
+	if (step->session->phase == PHASE_OPEN)
+		limit_begin(step);
+}
+
+/* A packet of a state that waits: of a snapshot, or that it could not fork. */
 static void take_of_state(struct state *state, const struct wire_header *h,
 			  const unsigned char *payload, pid_t who)
 {
-	struct session *s = state->session;
+	struct step *step = find_asked(state, h->step);
 	struct wire_fail fail;
 
-	if (h->type != WIRE_FAIL || h->length != sizeof(fail) || who != state->host)
+	if (!step)
 		return;
-	memcpy(&fail, payload, sizeof(fail));
-	for (struct step *step = s->steps; step; step = step->next)
-		if (step->number == h->step && step->from == state->number &&
-		    step->state->host == 0) {
-			not_begun(step, err_told(fail.errnum),
-				  "no process could be made for it");
-			return;
-		}
+	if (h->type == WIRE_STARTED && h->length == sizeof(struct step_born) &&
+	    step->kind == KIND_RUN) {
+		take_snapshot(state, step, payload, who);
+	} else if (h->type == WIRE_FAIL && h->length == sizeof(fail) &&
+		   who == state->host) {
+		memcpy(&fail, payload, sizeof(fail));
+		not_begun(step, err_told(fail.errnum), "no process could be made for it");
+	}
+}
+
+static bool receive_one(struct state *state, unsigned char *payload);
+
+/* Has a step begun, for which there is something on its own channel? Its state's channel
+ * says so, and may not have been read yet. */
+static void hear_birth(const struct step *step)
+{
+	static unsigned char apart[STEP_TEXT_MAX];
+	struct state *from = states_find(&step->session->states, step->from);
+
+	while (step->kind == KIND_RUN && from && find_asked(from, step->number) == step &&
+	       receive_one(from, apart))
+		;
 }
 
 /* Return: false when there is no packet left */
-static bool receive_one(struct state *state)
+static bool receive_one(struct state *state, unsigned char *payload)
 {
-	static unsigned char payload[STEP_TEXT_MAX];
 	struct session *s = state->session;
 	struct step *step = state->step;
 	struct wire_header h;
@@ -256,6 +302,10 @@ static bool receive_one(struct state *state)
 		return false;
 	if (r == -EBADMSG)
 		return true;
+	if (step && !state->host)
+		hear_birth(step);
+	if (state->channel.fd < 0) /* it was refused meanwhile */
+		return false;
 	if (r <= 0) {
 		/* init tells how the process ended; until then it may live */
 		(void)event_loop_listen(&s->serve->loop, &state->channel, 0);
@@ -280,27 +330,35 @@ static bool receive_one(struct state *state)
 	return true;
 }
 
+static unsigned char payload[STEP_TEXT_MAX];
+
 void step_receive(struct port *channel)
 {
 	struct state *state = channel->owner;
 
 	for (int i = 0; i < PACKETS_A_TURN && channel->fd >= 0; i++)
-		if ((state->step && state->step->media.held) || !receive_one(state))
+		if ((state->step && state->step->media.held) ||
+		    !receive_one(state, payload))
 			return;
 }
 
 void step_drain(struct state *state)
 {
 	for (int i = 0; i < PACKETS_HELD && state->channel.fd >= 0; i++)
-		if (!receive_one(state))
+		if (!receive_one(state, payload))
 			return;
 }
 
 void step_hear_births(struct session *s)
 {
 	for (struct step *step = s->steps, *next; step; step = next) {
+		/* a RUN's snapshot speaks on the channel of its state */
+		struct state *speaks = step->kind == KIND_RUN
+					       ? states_find(&s->states, step->from)
+					       : step->state;
+
 		next = step->next;
-		if (step->state->host == 0)
-			step_receive(&step->state->channel);
+		if (step->state->host == 0 && speaks)
+			step_receive(&speaks->channel);
 	}
 }

@@ -65,8 +65,7 @@ static bool has_ended(int pidfd)
 	return pidfd < 0 || poll(&p, 1, 0) != 0;
 }
 
-int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
-		struct err *e)
+int sweep_adopt(struct state *state, uint32_t told, pid_t host, struct err *e)
 {
 	const struct session *s = state->session;
 	cleanup_fd int pidfd = host > 0 ? (int)syscall(SYS_pidfd_open, host, 0) : -1;
@@ -78,34 +77,17 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	 * are 0 */
 	if (pidfd >= 0 && (!look(host, &parent, &inside) || !parent || !inside))
 		ended = has_ended(pidfd);
-	/* A process that replaced the step's and has ended is not believed: the end of
-	 * the process before is waited for already, and will come. */
-	if (ended ? told <= 1 || state->host
-		  : inside != (pid_t)told ||
-			    (parent != s->init && (!before || parent != before)))
+	if (ended ? told <= 1
+		  : inside != (pid_t)told || parent != s->init || sweep_known(s, host))
 		return err_say(e, EPERM, "its process is not the one that it says it is");
 	if (ended)
 		io_close_fd(&pidfd);
-	state->left = before;
 	io_close_fd(&state->pidfd);
 	state->pidfd = io_steal_fd(&pidfd);
 	state->pid = ended ? -1 : (pid_t)told;
 	state->told = ended ? (pid_t)told : 0;
 	state->host = host;
 	return 0;
-}
-
-void sweep_left(const struct state *state)
-{
-	cleanup_fd int fd = -1;
-	pid_t parent, inside;
-
-	if (!state->left || sweep_known(state->session, state->left))
-		return;
-	fd = (int)syscall(SYS_pidfd_open, state->left, 0);
-	if (fd >= 0 && look(state->left, &parent, &inside) &&
-	    parent == state->session->init)
-		spawn_signal(state->session, fd, SIGKILL);
 }
 
 static struct state *find(const struct session *s, pid_t pid,
@@ -132,11 +114,6 @@ static bool is_inside(const struct state *state, pid_t pid)
 	return state->pid == pid;
 }
 
-static bool was_left(const struct state *state, pid_t pid)
-{
-	return state->left == pid;
-}
-
 struct state *sweep_known(const struct session *s, pid_t host)
 {
 	return find(s, host, is_host);
@@ -159,9 +136,7 @@ static void kill_stray(struct session *s, pid_t pid, pid_t above)
 	if (parent != above && parent != s->init)
 		return;
 	spawn_signal(s, fd, SIGKILL);
-	/* a process that the step already replaced ends by itself; it is not a stray */
-	if (!find(s, pid, was_left))
-		s->sweep.found++;
+	s->sweep.found++;
 }
 
 /* Return: is the walk to go on below this process? */
@@ -179,24 +154,16 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 	return true;
 }
 
-/* Are all children of this process known? It must have one thread: each thread has
- * children of its own. */
+/* Are all children of this process known? */
 bool sweep_has_none(const struct session *s, pid_t pid)
 {
-	char file[48], text[4096];
-	const char *at = text;
+	struct found f = { 0 };
+	bool none = found_add_children(&f, pid) == 0;
 
-	(void)snprintf(file, sizeof(file), "task/%d/children", pid);
-	if (procfs_read(pid, file, text, sizeof(text)) < 0)
-		return false;
-	for (char *end;; at = end) {
-		pid_t child = (pid_t)strtol(at, &end, 10);
-
-		if (end == at)
-			return true;
-		if (!sweep_known(s, child))
-			return false;
-	}
+	for (unsigned int i = 0; none && i < f.count; i++)
+		none = sweep_known(s, f.pid[i]) != NULL;
+	free(f.pid);
+	return none;
 }
 
 /* Has a step left no process? The usual case takes two files, as states that wait make no

@@ -98,6 +98,7 @@ struct step {
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
 	uint64_t cpu_used_us;   /* as last looked at */
+	uint64_t own_before_us; /* of its process, for earlier steps */
 	struct bell wall, sample;
 	struct asking *asking; /* its request waits for memory: session_memory.c */
 	struct violations refused;

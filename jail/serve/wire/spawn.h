@@ -10,7 +10,7 @@
  * requests
  *	OPEN	Launch a jail; the supervisor chooses its number. OPENED or FAILED
  *		follows.
- *	SIGNAL	Send SIGINT or SIGKILL, the value, to a process of this jail, whose
+ *	SIGNAL	Send SIGINT, SIGKILL or SIGCONT, the value, to a process of this jail, whose
  *		pidfd comes beside the packet. UNSENT follows if that fails.
  *	SCORE	Value 1: the kernel kills this process first when memory runs out;
  *		0: as late as `serve` itself. A pidfd as with SIGNAL.
