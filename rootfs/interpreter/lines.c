@@ -14,6 +14,7 @@
 
 static struct {
 	PyObject *cache; /* linecache.cache, as it was before any user code */
+	PyObject *file;  /* io.StringIO, likewise */
 	PyObject *last;  /* name of the step that runs, or NULL */
 	Py_ssize_t at;   /* how far the looks have come */
 } lines;
@@ -24,12 +25,26 @@ int lines_prepare(void)
 
 	lines.cache = module ? PyObject_GetAttrString(module, "cache") : NULL;
 	Py_XDECREF(module);
-	return lines.cache && PyDict_CheckExact(lines.cache) ? 0 : -1;
+	module = PyImport_ImportModule("_io");
+	lines.file = module ? PyObject_GetAttrString(module, "StringIO") : NULL;
+	Py_XDECREF(module);
+	return lines.file && lines.cache && PyDict_CheckExact(lines.cache) ? 0 : -1;
+}
+
+/* \n, \r\n and \r end lines, as for Python's tokenizer. str.splitlines() also cuts at a
+ * form feed, U+0085 and U+2028, which do not count for a line's number */
+static PyObject *cut(PyObject *text)
+{
+	PyObject *file = PyObject_CallFunctionObjArgs(lines.file, text, Py_None, NULL);
+	PyObject *list = file ? PyObject_CallMethod(file, "readlines", NULL) : NULL;
+
+	Py_XDECREF(file);
+	return list;
 }
 
 void lines_remember(PyObject *text, PyObject *name)
 {
-	PyObject *list = PyUnicode_Splitlines(text, 1);
+	PyObject *list = cut(text);
 	PyObject *entry = list ? Py_BuildValue("nONO", PyUnicode_GET_LENGTH(text),
 					       Py_None, list, name)
 			       : NULL;

@@ -23,6 +23,7 @@
 #include "rootfs/interpreter/lines.h"
 #include "rootfs/interpreter/media.h"
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 enum word {
@@ -70,6 +71,7 @@ static struct {
 	PyObject *streams; /* runner.py's list: fds 0, 1 and 2 */
 	PyObject *begin, *bounded;
 	bool settled; /* the last step left nothing for runner.py's begin() to do */
+	int features; /* of __future__ that steps have asked for: PyCF_MASK */
 } own;
 
 static PyObject *attribute(const char *module, const char *name)
@@ -171,6 +173,19 @@ void source_wake(bool repeatable)
 	}
 }
 
+/* As Python reads a file: without a byte order mark, and with a newline at its end, which
+ * the columns of a traceback count on. @bytes has room for it */
+static PyObject *decode(char *bytes, size_t length)
+{
+	size_t mark = strlen(BYTE_ORDER_MARK);
+	size_t skip =
+		length >= mark && memcmp(bytes, BYTE_ORDER_MARK, mark) == 0 ? mark : 0;
+
+	if (length > skip && bytes[length - 1] != '\n')
+		bytes[length++] = '\n';
+	return PyUnicode_DecodeUTF8(bytes + skip, (Py_ssize_t)(length - skip), "strict");
+}
+
 PyObject *source_read(int fd)
 {
 	struct stat about;
@@ -191,7 +206,7 @@ PyObject *source_read(int fd)
 		return PyErr_NoMemory();
 	/* the fd's offset is shared with whoever wrote it */
 	if (pread(fd, bytes, length, 0) == about.st_size)
-		text = PyUnicode_DecodeUTF8(bytes, about.st_size, "strict");
+		text = decode(bytes, length);
 	else
 		PyErr_SetString(PyExc_OSError, "a step's source cannot be read");
 	PyMem_Free(bytes);
@@ -249,12 +264,15 @@ static int compile_source(struct code *c, PyObject *text, PyObject *name)
 	arena = _PyArena_New();
 	if (!arena)
 		return -1;
-	flags.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE;
+	flags.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE | own.features;
 
 	mod_ty tree = _PyParser_ASTFromString(bytes, name, Py_file_input, &flags, arena);
 
 	if (tree)
 		r = compile_tree(c, tree, name, &flags, arena);
+	/* as from one cell of a notebook to the next, and from line to line of a program */
+	if (r == 0)
+		own.features |= flags.cf_flags & PyCF_MASK;
 	_PyArena_Free(arena);
 	return r;
 }

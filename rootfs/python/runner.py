@@ -19,6 +19,7 @@ import linecache
 import posix
 import sys
 import traceback
+import warnings  # noqa: F401  what C code warns of is shown with its line then
 
 import stepjail_shown  # noqa: F401  display() is a builtin from here on
 

@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_source_lines.py - a step's tracebacks are those of the same code in a file that `run` runs"""
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from python_scene import BUILD  # noqa: E402
+from stepjail import Stepjail  # noqa: E402
+
+RUN = [word for word in shlex.split(os.environ.get("STEPJAIL_RUN", "")) if "allow-missing" in word]
+# what str.splitlines() cuts at, and Python's tokenizer does not
+NO_ENDS = "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"
+FAILS = "def f():\n    x = 1\n    return x + 1 / 0  # here\n\nf()\n"
+SOURCES = (
+    *(f"s = 'a{c}b'\n{FAILS}" for c in NO_ENDS),
+    *(f"s = '''a{c}\n{c}b'''  # {c} words {c}\n{FAILS}" for c in NO_ENDS),
+    "".join(f"s = '{c}{c}'\n" for c in NO_ENDS) * 3 + FAILS,
+    "s = 'a\u2028b'; t = '\u00e4\u6f22'; s + t + 1\n",
+    "\f\n\fdef f():\n    return 1 / 0\n\f\nf()\n",
+    # ends of lines, and of the source
+    "1/0", "1/0\n", "1/0  # words", "1/0\n\n\n", "x = 5; nobody", "def f(): return 1 / 0\nf()",
+    "x = (1 +\n     2 +\n     1/0)", "x = [\n    1,\n    nobody,\n]\n", "x = 1 + \\\n    nobody",
+    "if 1:\n    if 1:\n        1/0", "if 1:\n    1/0\n    # words", "f'{1/0}'", "s = '''a\nb'''; 1/0",
+    FAILS.replace("\n", "\r\n"), FAILS.replace("\n", "\r"), "x = 1\r\ny = 2\rz = 3\n1/0\r\n", "x = 1\n\r1/0\n\r",
+    "s = '''a\r\nb\rc\n'''\nassert s == 'a\\nb\\nc\\n', s\n1/0\r",
+    # columns
+    "def f():\n\treturn\t1 / 0\nf()\n", "if 1:\n\tx\t=\t(\t1 / 0\t)\n", "s = '\u00e4\u6f22\U0001f600'; 1/0",
+    "\u00e4 = 1; \u00e4.b.c", "x = {}; x['\u6f22']['b']", "  \n\t\n1/0",
+    # errors of syntax
+    "x = = 1", "x = (1", "x = (1\ny = 2\n", "s = 'abc", "s = '''abc\nd", "if 1:\nx = 1", "def f():\n    1\n  2",
+    "if 1:\n\tx = 1\n        y = 2\n", "return 1", "x = 1\n  y = 2", "f(**x, *y)", "x = 1 \\", "x = 1 \\\n", "\u201cword\u201d",
+    "a\u00a0= 1", "s = '\u2028'\nx = = 1", "for", "x = 'a\\N{nothing}'", "break", "print 1", "1 = x",
+    # a byte order mark, and what says an encoding. Of the mark's line python3 shows it, too, and its
+    # marks stand wrong, so errors are in another
+    "\ufeffx = 1\n1/0", "\ufeff\n1/0\n", "\ufeff# -*- coding: utf-8 -*-\n1/0", "# -*- coding: utf-8 -*-\ns = '\u00e4'; 1/0",
+    "#!/usr/bin/env python3\n# vim: set fileencoding=utf8 :\n1/0", "\ufeff\nx = = 1", "s = '\ufeff'; 1/0", "\ufeff",
+    # what looks for lines itself
+    "s = '\x0c\u2028'\nimport warnings\nwarnings.warn('words')", "s = '\x85'\nx = 1\nx is 1",
+    "import inspect\ns = '\x1c'\ndef f():\n    return 1\nprint(inspect.getsource(f), end='')\nprint(inspect.getsourcelines(f))",
+    "import inspect\ndef f(): return 1\nprint(repr(inspect.getsource(f)))\ndef g():\n    '''words'''",
+    "import traceback\ns = '\u2028'\ntry:\n    1/0\nexcept ZeroDivisionError:\n    traceback.print_exc()",
+    "import linecache\ns = '\f'\nname = (lambda: 1).__code__.co_filename\n"
+    "print([linecache.getline(name, n) for n in range(6)])",
+    "s = '\u2028'\ndef f():\n    raise ValueError from KeyError(1)\ntry:\n    f()\nfinally:\n    nobody",
+    "s = '\u2028'\nraise ExceptionGroup('some', [ValueError(1), KeyError(2)])",
+    "s = '\x85'\nexec('x = 1\\n1/0')", "compile('x = 1\\n= 1', 'words', 'exec')", "eval('1 +')",
+    "exec(compile('\\ufeff1/0'.encode(), 'words', 'exec'))",
+    "from __future__ import annotations\ndef f(x: nobody): pass\nprint(f.__annotations__)\n1/0",
+)
+
+
+def run(source):
+    """(stdout, stderr) of a file that `stepjail run` runs."""
+    with tempfile.TemporaryDirectory(prefix="stepjail-test-") as folder:
+        path = os.path.join(folder, "s.py")
+        with open(path, "wb") as file:
+            file.write(source)
+        done = subprocess.run([f"{BUILD}/stepjail", "run", "--quiet", *RUN, path], capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=60)
+    return done.stdout.decode(), done.stderr.decode()
+
+
+class Lines(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.jails = Stepjail(rootfs="core")
+        cls.addClassCleanup(cls.jails.close)
+
+    def step(self, source):
+        """The same of a session's first step, which has its number for a file."""
+        with self.jails.session() as session:
+            done = session.run(source)
+        return [words.replace("<step 1>", "/work/s.py") for words in (done.stdout, done.stderr + (done.error or ""))]
+
+    def test_as_in_a_file(self):
+        for text in SOURCES:
+            with self.subTest(source=text):
+                source = text.encode()
+                self.assertEqual(self.step(source), list(run(source)))
+
+    def test_future_features_hold(self):
+        """From step to step, as in a file from where they are asked for; in a branch of before they are not."""
+        with self.jails.session() as session:
+            before = session.branch()
+            self.assertTrue(session.run("from __future__ import annotations").ok)
+            self.assertEqual(session.run("def f(x: nobody): pass\nf.__annotations__").text, "{'x': 'nobody'}")
+            self.assertIn("SyntaxError", session.run("from __future__ import nothing").error)
+            self.assertEqual(session.run("class C: x: nobody\nC.__annotations__").text, "{'x': 'nobody'}")
+            self.assertIn("NameError", before.run("def f(x: nobody): pass").error)
+
+    def test_a_byte_order_mark_is_not_there(self):
+        for text in ("1/0", "x = = 1", "x = 5; nobody\n", "# \u00e4\nprint('\ufeff')", "", "\n"):
+            with self.subTest(source=text):
+                self.assertEqual(self.step(b"\xef\xbb\xbf" + text.encode()), self.step(text.encode()))
+        self.assertIn("U+FEFF", self.step("\ufeff\ufeffx".encode())[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
