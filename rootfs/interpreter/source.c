@@ -354,14 +354,16 @@ static bool is_settled(void)
 	    PyDict_GetItem(own.runner, own.word[TOUCHED]) != Py_False)
 		return false;
 
-	PyObject *out = PyList_GET_ITEM(own.streams, STDOUT_FILENO);
-	PyObject *done = PyObject_CallMethodNoArgs(out, own.word[FLUSH]);
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		PyObject *done = PyObject_CallMethodNoArgs(
+			PyList_GET_ITEM(own.streams, fd), own.word[FLUSH]);
 
-	if (!done) {
-		PyErr_Clear();
-		return false;
+		if (!done) {
+			PyErr_Clear();
+			return false;
+		}
+		Py_DECREF(done);
 	}
-	Py_DECREF(done);
 	return PyDict_GetItem(own.main, own.word[BUILTINS]) == own.builtins &&
 	       PyDict_Size(own.builtins_dict) >= own.builtins_count;
 }

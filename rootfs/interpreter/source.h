@@ -60,7 +60,7 @@ PyObject *source_run(PyObject *text, uint32_t step);
 /**
  * source_end() - Behind a step, its exception still set: is nothing left to do?
  *
- * Flushes stdout. Does not look further than it must: false is no fault.
+ * Flushes stdout and stderr. Does not look further than it must: false is no fault.
  *
  * Return: true when the step has not raised, and the next one finds streams and builtins
  * as this one did; otherwise runner.py's conclude() is to be called

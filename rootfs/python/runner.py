@@ -24,9 +24,8 @@ import warnings  # noqa: F401  what C code warns of is shown with its line then
 import stepjail_shown  # noqa: F401  display() is a builtin from here on
 
 COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
-STREAMS = (("stdin", "r", _io.BufferedReader, {}),
-           ("stdout", "w", _io.BufferedWriter, {"line_buffering": True}),
-           ("stderr", "w", lambda raw: raw, {"write_through": True}))
+STREAMS = (("stdin", "r", _io.BufferedReader), ("stdout", "w", _io.BufferedWriter),
+           ("stderr", "w", _io.BufferedWriter))
 
 __builtins__ = vars(builtins).copy()  # what the functions below look names up in
 
@@ -108,10 +107,11 @@ def touch():
 
 
 def fresh(fd):
-    name, mode, wrap, how = STREAMS[fd]
+    name, mode, wrap = STREAMS[fd]
     raw = Raw(fd, mode, closefd=False)
     raw.name = f"<{name}>"
-    text = Text(wrap(raw), "utf-8", "backslashreplace", **how)
+    # a line is one write, of stderr as well, as in Python itself
+    text = Text(wrap(raw), "utf-8", "backslashreplace", line_buffering=mode == "w")
     text.mode = mode
     return text
 
@@ -266,7 +266,7 @@ def alone(numbers):
         try:
             text.buffer.__init__(text.buffer.raw)  # a lock of its own, and nothing held back
         except Exception:
-            pass  # detached; and stderr has no buffer
+            pass  # detached
     _frozen_importlib._module_locks.clear()
     _frozen_importlib._blocking_on.clear()
     for name, module in list(_modules.items()):

@@ -64,7 +64,7 @@ class Steps(OneJail, Case):
                       "os.write(1, b'b')\nprint('c')\nos.write(1, b'd')\nprint('e', end='')",
                       out=b"abc\nde")
         self.run_step("sys.stderr.write('x'); os.write(2, b'y'); sys.stderr.write('z')",
-                      result="1", err=b"xyz")
+                      result="1", err=b"yxz")
         self.run_step("print('\\ud800 \\u00e9'); '\\ud800'", result="'\\ud800'",
                       out="\\ud800 \u00e9\n".encode())
 
