@@ -144,6 +144,31 @@ zone = zoneinfo.ZoneInfo('Europe/Berlin')
 print(datetime.datetime(2024, 7, 1, tzinfo=zone).isoformat())
 """), "root 1000 user\n127.0.0.1\nno such host\n2024-07-01T00:00:00+02:00\n")
 
+    def test_its_own_host_name(self):
+        """It leads to the loopback interface, whatever --hostname says, and other names lead nowhere."""
+        script = """
+import socket, sys
+name = socket.gethostname()
+found = socket.gethostbyname(name), socket.gethostbyname(name.upper()), socket.gethostbyname_ex(name)[2]
+print(name, *found, socket.gethostbyaddr(name)[2][0] in ("127.0.0.1", "::1"), socket.getfqdn())
+for other in name + ".example.org", name + "x", name[:-1], "x" + name:
+    try:
+        print(socket.getaddrinfo(other, 80))
+    except socket.gaierror:
+        pass
+if sys.argv[1:]:
+    with socket.create_server((name, 0)) as server, \\
+            socket.create_connection((name, server.getsockname()[1]), 5), server.accept()[0] as c:
+        print(c.getpeername()[0])
+"""
+        self.assertEqual(python("-c", script), "stepjail 127.0.0.1 127.0.0.1 ['127.0.0.1'] True localhost\n")
+        if RUN[0] == "bwrap":
+            raise unittest.SkipTest("bwrap's options are others")
+        at = RUN.index("--")
+        for name in "box", "a.b-c.example", "n" * 31 + "." + "n" * 32:
+            said = output(*RUN[:at], "--hostname", name, "--net=loopback", *RUN[at:], "/bin/python3", "-c", script, "net")
+            self.assertEqual(said, f"{name} 127.0.0.1 127.0.0.1 ['127.0.0.1'] True localhost\n127.0.0.1\n")
+
     def test_hashes(self):
         self.assertEqual(python("-c", """
 import hashlib, hmac
