@@ -87,6 +87,14 @@ void escape_name(struct text *out, const void *bytes, size_t length)
 	text_add(out, &quote, 1);
 }
 
+void escape_quote(struct text *out, const char *words)
+{
+	if (!*words)
+		return;
+	text_puts(out, ": ");
+	escape_name(out, words, strlen(words));
+}
+
 void escape_lines(struct text *out, const char *prefix, const void *bytes, size_t length)
 {
 	struct span rest = { bytes, length };

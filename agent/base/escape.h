@@ -37,6 +37,10 @@ void escape_line(struct text *out, const void *bytes, size_t length);
  */
 void escape_name(struct text *out, const void *bytes, size_t length);
 
+/** escape_quote() - Add words behind a colon, as escape_name(); nothing where there are none
+ */
+void escape_quote(struct text *out, const char *words);
+
 /**
  * escape_lines() - Add the bytes line by line, each behind a prefix and ended by a
  * newline

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -110,26 +111,29 @@ int units_parse_money(const char *text, uint64_t *pico)
 	return r == 0 && *pico && *pico <= (uint64_t)1000000 * DOLLAR ? 0 : -EINVAL;
 }
 
-struct said units_say_count(uint64_t n)
+__attribute__((format(printf, 1, 2))) static struct said say(const char *fmt, ...)
 {
 	struct said out;
+	va_list ap;
 
-	(void)snprintf(out.text, sizeof(out.text), "%" PRIu64, n);
+	va_start(ap, fmt);
+	(void)vsnprintf(out.text, sizeof(out.text), fmt, ap);
+	va_end(ap);
 	return out;
+}
+
+struct said units_say_count(uint64_t n)
+{
+	return say("%" PRIu64, n);
 }
 
 struct said units_say_things(uint64_t n, const char *noun)
 {
-	struct said out;
-
-	(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " %s%s", n, noun,
-		       n == 1 ? "" : "s");
-	return out;
+	return say("%" PRIu64 " %s%s", n, noun, n == 1 ? "" : "s");
 }
 
 struct said units_say_size(uint64_t bytes)
 {
-	struct said out;
 	static const char *const names[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
 	size_t unit = 0;
 	char tenths[] = ".0";
@@ -139,40 +143,29 @@ struct said units_say_size(uint64_t bytes)
 		bytes /= 1024;
 		unit++;
 	}
-	(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 "%s %s", bytes,
-		       tenths[1] > '0' ? tenths : "", names[unit]);
-	return out;
+	return say("%" PRIu64 "%s %s", bytes, tenths[1] > '0' ? tenths : "", names[unit]);
 }
 
 struct said units_say_money(uint64_t pico)
 {
-	struct said out;
 	/* a hundredth of a cent, and all digits of what is less than a cent */
 	int digits = 12, most = pico >= DOLLAR / 100 ? 4 : 12;
 	uint64_t rest = pico % DOLLAR;
 
 	for (; digits > most || (digits > 4 && rest % 10 == 0); digits--)
 		rest /= 10;
-	(void)snprintf(out.text, sizeof(out.text), "$%" PRIu64 ".%0*" PRIu64,
-		       pico / DOLLAR, digits, rest);
-	return out;
+	return say("$%" PRIu64 ".%0*" PRIu64, pico / DOLLAR, digits, rest);
 }
 
 struct said units_say_time(uint64_t ms)
 {
-	struct said out;
-
 	if (ms >= 120000 && ms % 60000 == 0)
-		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " min", ms / 60000);
-	else if (ms >= 10000 || (ms && ms % 1000 == 0))
-		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " s",
-			       (ms + 500) / 1000);
-	else if (ms >= 1000)
-		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 ".%" PRIu64 " s",
-			       ms / 1000, ms % 1000 / 100);
-	else
-		(void)snprintf(out.text, sizeof(out.text), "%" PRIu64 " ms", ms);
-	return out;
+		return say("%" PRIu64 " min", ms / 60000);
+	if (ms >= 10000 || (ms && ms % 1000 == 0))
+		return say("%" PRIu64 " s", (ms + 500) / 1000);
+	if (ms >= 1000)
+		return say("%" PRIu64 ".%" PRIu64 " s", ms / 1000, ms % 1000 / 100);
+	return say("%" PRIu64 " ms", ms);
 }
 
 void units_now_utc(const char *form, const char *behind, char *text)

@@ -226,10 +226,7 @@ int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)
 		       : step->err.total ? &step->err
 					 : &step->out,
 		       &last);
-	if (last.length) {
-		text_puts(&ending, ": ");
-		escape_name(&ending, text_string(&last), last.length);
-	}
+	escape_quote(&ending, text_string(&last));
 	(void)err_say(e, EPERM, "--check-prompt refused %s: %s",
 		      checks_rows[CHECKS_PROMPT].refused, text_string(&ending));
 	return 0;

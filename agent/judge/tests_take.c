@@ -28,8 +28,7 @@ int tests_failed(struct tests *t, int r, const char *what, const char *why)
 		return r;
 	text_puts(t->words, "Your answer does not stand: your files cannot be judged: ");
 	escape_name(t->words, what, strlen(what));
-	text_puts(t->words, ": ");
-	escape_name(t->words, why, strlen(why));
+	escape_quote(t->words, why);
 	text_puts(t->words, ".");
 	return 0;
 }

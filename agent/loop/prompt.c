@@ -88,26 +88,18 @@ void prompt_system(const struct loop *l, struct text *out)
 /* the first lines of a file, long ones cut */
 static void show_head(const struct input_file *f, struct text *out)
 {
-	const char *at = f->head;
-	size_t left = f->head_length;
+	struct span rest = { f->head, f->head_length };
 
-	for (int i = 0; i < PROMPT_HEAD_LINES && left; i++) {
-		const char *end = memchr(at, '\n', left);
-		size_t line = end ? (size_t)(end - at) : left;
-		size_t shown = utf8_floor(at, line, PROMPT_LINE_BYTES);
+	for (int i = 0; i < PROMPT_HEAD_LINES && rest.length; i++) {
+		struct span line = span_line(&rest);
+		size_t shown = utf8_floor(line.at, line.length, PROMPT_LINE_BYTES);
 
-		if (shown == line && line && at[line - 1] == '\r')
-			shown--;
 		text_puts(out, ESCAPE_MARK);
-		escape_line(out, at, shown);
-		text_puts(out, shown + 1 < line ? " ...\n" : "\n");
-		line += end ? 1 : 0;
-		at += line;
-		left -= line;
+		escape_line(out, line.at, shown);
+		text_puts(out, shown < line.length ? " ...\n" : "\n");
 	}
-	if (!left && f->whole)
-		return;
-	text_puts(out, "(more follows)\n");
+	if (rest.length || !f->whole)
+		text_puts(out, "(more follows)\n");
 }
 
 /* a write-ahead log needs a file beside it, which /work/in does not let SQLite make */

@@ -81,15 +81,6 @@ static void find_fault(const char *name, enum fault *fault)
 				*fault = faults[i].fault;
 }
 
-/* words for an error line, in quotes behind a colon; nothing where there are none */
-static void quote(const char *words, struct text *out)
-{
-	if (!*words)
-		return;
-	text_puts(out, ": ");
-	escape_name(out, words, strlen(words));
-}
-
 enum fault response_fault(const cJSON *body, struct text *words)
 {
 	const cJSON *error = json_get(body, "error");
@@ -105,7 +96,7 @@ enum fault response_fault(const cJSON *body, struct text *words)
 	for (size_t i = 0; i < COUNT(too_long); i++)
 		if (strcasestr(message, too_long[i]))
 			fault = FAULT_LENGTH;
-	quote(message, words);
+	escape_quote(words, message);
 	if (fault == FAULT_QUOTA)
 		text_puts(words, " (a quota is used up, and waiting does not help)");
 	return fault;
@@ -304,7 +295,7 @@ int response_end(struct response *a, struct err *e)
 		return 0;
 	/* events may have cut it */
 	(void)mask_cover(a->mask, a->reply->text.bytes, a->reply->text.length, 0);
-	quote(text_string(&a->reply->text), &words);
+	escape_quote(&words, text_string(&a->reply->text));
 	return err_say(e, EBADMSG, "the model refused%s%s%s%s", a->reason ? " (" : "",
 		       a->reason ? a->reason : "", a->reason ? ")" : "",
 		       text_string(&words));

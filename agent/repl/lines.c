@@ -26,12 +26,6 @@ static const char *prompt_of(EditLine *edit)
 	return l->prompt;
 }
 
-/* true when stdin has something, or its end; false when a signal came */
-static bool wait_for_input(struct lines *l)
-{
-	return stop_wait(l->stop, STDIN_FILENO, POLLIN, UINT64_MAX) == 0;
-}
-
 /* el_rfunc_t: one character, 0 at the end, -1 to give up */
 static int next_char(EditLine *edit, wchar_t *c)
 {
@@ -41,7 +35,7 @@ static int next_char(EditLine *edit, wchar_t *c)
 
 	(void)el_get(edit, EL_CLIENTDATA, &l);
 	for (;;) {
-		if (!wait_for_input(l))
+		if (stop_wait(l->stop, STDIN_FILENO, POLLIN, UINT64_MAX) < 0)
 			return -1;
 
 		ssize_t n = read(STDIN_FILENO, &byte, 1);
@@ -219,7 +213,7 @@ int lines_more(struct lines *l, size_t max, struct err *e)
 	do {
 		size_t room = max - script->length;
 
-		if (!wait_for_input(l))
+		if (stop_wait(l->stop, STDIN_FILENO, POLLIN, UINT64_MAX) < 0)
 			return err_say(e, EINTR, "stopped by a signal");
 
 		ssize_t n = read(STDIN_FILENO, bytes,

@@ -46,15 +46,8 @@ struct said {
 
 /* ---- the child */
 
-static void add(struct text *words, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	cleanup_free char *word = memory_vprintf(fmt, ap);
-	va_end(ap);
-	text_add(words, word, strlen(word) + 1);
-}
+/* a word, with the NUL behind it */
+#define ADD(words, ...) (text_printf(words, __VA_ARGS__), text_add(words, "", 1))
 
 static void add_files(struct text *words, const char *option, const cJSON *list)
 {
@@ -64,7 +57,7 @@ static void add_files(struct text *words, const char *option, const cJSON *list)
 			json_get(file, "path") ? json_text(file, "path") : name;
 
 		/* named in the jail as it was outside, or no path counts */
-		add(words, "--%s=%s:%s", option, json_text(file, "sha256"),
+		ADD(words, "--%s=%s:%s", option, json_text(file, "sha256"),
 		    strcmp(path_last(path), name) == 0 ? path : "");
 	}
 }
@@ -84,27 +77,27 @@ void peek_words(const cJSON *start, struct text *words)
 	const cJSON *skills = json_get(jail, "skills");
 	const cJSON *one = NULL;
 
-	add(words, "--step-time=%.0fms", cJSON_GetNumberValue(json_get(jail, "step_ms")));
-	add(words, "--rootfs=%s", json_text(jail, "rootfs"));
+	ADD(words, "--step-time=%.0fms", cJSON_GetNumberValue(json_get(jail, "step_ms")));
+	ADD(words, "--rootfs=%s", json_text(jail, "rootfs"));
 	cJSON_ArrayForEach(one, json_get(jail, "options"))
 	{
 		const char *name = one->string ? one->string : "";
 
 		if (!is_of_host(name))
-			add(words, "--%s=%s", name,
+			ADD(words, "--%s=%s", name,
 			    cJSON_IsString(one) ? one->valuestring : "");
 	}
 	add_files(words, "file", json_get(jail, "files"));
 	add_files(words, "test", json_get(jail, "tests"));
 	if (skills)
-		add(words, "--skills=%s:%s", json_text(skills, "sha256"),
+		ADD(words, "--skills=%s:%s", json_text(skills, "sha256"),
 		    json_text(skills, "dir"));
 	if (cJSON_IsTrue(json_get(jail, "stateless")))
-		add(words, "--stateless");
+		ADD(words, "--stateless");
 	if (cJSON_IsTrue(json_get(jail, "out")))
-		add(words, "--out");
+		ADD(words, "--out");
 	if (strcmp(json_text(start, "command"), "repl") == 0)
-		add(words, "--repl");
+		ADD(words, "--repl");
 }
 
 static int take_line(void *arg, const char *event, const cJSON *line, struct err *e)
