@@ -4,6 +4,7 @@
  */
 
 #include "agent/base/memory.h"
+#include "agent/base/path.h"
 #include "agent/cmd/commands.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
@@ -178,12 +179,13 @@ static int collect(struct repl *r, int s, struct err *e)
 }
 
 /* a script's file becomes stdin, which is what scripts are read from */
-static int open_script(const char *path, struct err *e)
+static int open_script(struct repl *r, const char *path, struct err *e)
 {
 	cleanup_fd int fd = -1;
 
 	if (!path || strcmp(path, "-") == 0)
 		return 0;
+	r->file = path_last(path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 || dup2(fd, STDIN_FILENO) < 0 ? err_set(e, errno, "%s", path) : 0;
 }
@@ -200,7 +202,7 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 	r->shown = SHOWN_NONE;
 	show_open(&r->show, STDERR_FILENO, (enum show_color)o->color, stop);
 
-	int s = open_script(operand, e);
+	int s = open_script(r, operand, e);
 
 	if (s == 0)
 		s = start(r, o, stop, e);
@@ -236,7 +238,8 @@ const struct command command_repl = {
 		"\n\n"
 		"Tab completes commands, names and attributes, for which the jail's Python is asked in a fork of the session that is thrown away; it uses up a state's number. What is typed while a step runs goes to its stdin, where code of the session has named input, stdin or breakpoint.\n\n"
 		"Lines are edited as in a shell; those of earlier times are in $XDG_STATE_HOME/stepjail/history, or ~/.local/state/stepjail/history, unless --no-history is given.\n\n"
-		"FILE is a script; so is stdin without a terminal, or with -: no prompt, and statements end where the next one begins. A script ends at the first step or command that fails, unless --keep-going is given; its exit status is that of the last one that failed: 1 for an exception, 124 for the time limit, 128+n for signal n. exit(N) leaves with status N, at a prompt too.\n\n"
+		"FILE is a program, and each of its statements a step that sees what it would see by stepjail run: __file__ and sys.argv[0] are /work/NAME, tracebacks have the lines of the file, values of expressions are not shown, and a last step waits for threads and runs what atexit has, unless the process has died. The file itself is in the jail only where --file gives it, and it is UTF-8.\n\n"
+		"stdin without a terminal, or with -, is lines that nobody types: no prompt, and the values are shown. Both are scripts: statements end where the next one begins. A script ends at the first step or command that fails, unless --keep-going is given; its exit status is that of the last one that failed: 1 for an exception, 124 for the time limit, 128+n for signal n. exit(N) leaves with status N, at a prompt too.\n\n"
 		"What the code prints goes to stdout and stderr as it comes, control characters escaped. It can look like the agent's own lines, which go to stderr.",
 	.exits = exits,
 	OPT_PARTS(PART(jail_opts, jail), PART(out_opts, out), PART(pass_opts, jail),

@@ -17,6 +17,10 @@
 #define LOST                                                                             \
 	"the session is lost, and your variables and files with it: this is a new one"
 
+/* what python3 does where a program ends, with an exception or without */
+static const char file_end[] =
+	"import atexit, threading\nthreading._shutdown()\natexit._run_exitfuncs()\n";
+
 int repl_go_on(struct repl *r, struct err *e)
 {
 	show_note(&r->show, "%s", e->text);
@@ -177,7 +181,6 @@ static int run_recorded(struct repl *r, const struct text *code, struct err *e)
 static int run_step(struct repl *r, const struct text *code, struct err *e)
 {
 	const struct verdict_facts *f = &r->step.facts;
-	cleanup_text struct text last = { 0 };
 
 	/* lines that are typed already may be the next statements */
 	r->asks = r->asks || strstr(text_string(code), "input") ||
@@ -202,11 +205,6 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	say_verdict(r, f);
 	show_refused(&r->show, json_get(r->step.done, "violations"),
 		     f->verdict == VERDICT_VIOLATION);
-	clip_last_line(&r->step.trace, &last);
-	if (strcmp(text_string(&last), "bdb.BdbQuit") == 0)
-		show_note(
-			&r->show,
-			"breakpoint() needs somebody at a terminal; print() what you want to see, or look at variables between steps");
 	if (r->step.strays)
 		show_note(&r->show,
 			  "%" PRIu32
@@ -229,6 +227,12 @@ int repl_code(struct repl *r, const char *bytes, size_t length, struct err *e)
 	cleanup_text struct text code = { .max = EXTRACT_CODE_MAX };
 	bool utf8 = utf8_valid(bytes, length);
 
+	/* the interpreter reads it: see rootfs/interpreter/source.h */
+	if (r->file) {
+		text_printf(&code, "# stepjail: line %zu of /work/", r->line + 1);
+		escape_line(&code, r->file, strlen(r->file));
+		text_puts(&code, "\n");
+	}
 	text_add(&code, bytes, length);
 	if (utf8 && !code.failed)
 		return run_step(r, &code, e);
@@ -267,16 +271,17 @@ static int run_pieces(struct repl *r, size_t length, struct err *e)
 	size_t at = 0;
 
 	while (s == 0 && at < length && !is_over(r)) {
-		bool begun = *mark == PIECES_BEGIN;
+		const char *first = mark;
 		size_t piece = pieces_next(&mark, text + at, length - at);
 
 		if (at + piece == length && *mark != PIECES_BEGIN && !r->lines.ended)
 			break;
-		if (begun && text[at] == ':')
+		if (*first == PIECES_BEGIN && text[at] == ':')
 			s = repl_command(r, text + at, strcspn(text + at, "\n"), e);
-		else if (begun)
+		else if (*first == PIECES_BEGIN)
 			s = repl_code(r, text + at, piece, e);
 		at += piece;
+		r->line += (size_t)(mark - first);
 	}
 	lines_drop(&r->lines, at);
 	return s;
@@ -305,5 +310,7 @@ int repl_run(struct repl *r, struct err *e)
 		if (s == 0 && r->show.failed)
 			s = err_set(e, r->show.failed, "cannot write to stderr");
 	}
+	if (s == 0 && r->file && r->steps && r->step.facts.state == STATE_KEPT)
+		s = repl_code(r, file_end, strlen(file_end), e);
 	return s < 0 ? s : r->lines.edit && !r->exited ? 0 : r->status;
 }

@@ -26,6 +26,8 @@ struct repl {
 	struct session session;
 	struct step step, peeked;
 	struct lines lines;
+	const char *file;  /* of a script that is a program; NULL where it is stdin */
+	size_t line;       /* how many of its lines are done with */
 	struct text typed; /* lines of a statement that is not whole yet */
 	struct show show;  /* the agent's own words: stderr */
 	struct stream out, err;

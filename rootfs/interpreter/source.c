@@ -41,6 +41,7 @@ enum word {
 	BUILTINS,
 	FLUSH,
 	UNDERSCORE,
+	PIECE,
 	WORDS
 };
 
@@ -59,6 +60,7 @@ static const char *const words[WORDS] = {
 	[BUILTINS] = "__builtins__",
 	[FLUSH] = "flush",
 	[UNDERSCORE] = "_",
+	[PIECE] = "# stepjail: line ",
 };
 
 /* made before any user code runs; nothing here is looked up by a name that it can change
@@ -69,7 +71,7 @@ static struct {
 	PyObject *builtins, *builtins_dict;
 	Py_ssize_t builtins_count;
 	PyObject *streams; /* runner.py's list: fds 0, 1 and 2 */
-	PyObject *begin, *bounded;
+	PyObject *begin, *bounded, *piece;
 	bool settled; /* the last step left nothing for runner.py's begin() to do */
 	int features; /* of __future__ that steps have asked for: PyCF_MASK */
 } own;
@@ -99,9 +101,10 @@ int source_prepare(PyObject *runner)
 	own.streams = PyObject_GetAttrString(runner, "_streams");
 	own.begin = PyObject_GetAttrString(runner, "begin");
 	own.bounded = PyObject_GetAttrString(runner, "bounded");
+	own.piece = PyObject_GetAttrString(runner, "piece");
 	if (!own.sys || !own.main || !own.modules || !own.builtins ||
 	    !own.builtins_dict || !own.streams || !own.begin || !own.bounded ||
-	    lines_prepare() < 0)
+	    !own.piece || lines_prepare() < 0)
 		return -1;
 	own.builtins_count = PyDict_Size(own.builtins_dict);
 	return 0;
@@ -215,7 +218,8 @@ PyObject *source_read(int fd)
 
 struct code {
 	PyObject *body; /* NULL where there is no statement */
-	PyObject *last; /* NULL where the last one is no expression */
+	PyObject *last; /* NULL where the last one is no expression, or of a program */
+	bool program;   /* no value is shown, as in a file that python3 runs */
 };
 
 static int compile_tree(struct code *c, mod_ty tree, PyObject *name,
@@ -226,7 +230,7 @@ static int compile_tree(struct code *c, mod_ty tree, PyObject *name,
 	stmt_ty end = count ? asdl_seq_GET(body, count - 1) : NULL;
 	mod_ty last = NULL;
 
-	if (end && end->kind == Expr_kind) {
+	if (end && end->kind == Expr_kind && !c->program) {
 		last = _PyAST_Expression(end->v.Expr.value, arena);
 		if (!last)
 			return -1;
@@ -321,20 +325,39 @@ static PyObject *run_code(const struct code *c)
 	return shown;
 }
 
+/* what runner.py's piece() says of a piece of a file; NULL of all else */
+static PyObject *as_piece(PyObject *text)
+{
+	PyObject *got =
+		PyUnicode_Tailmatch(text, own.word[PIECE], 0, PY_SSIZE_T_MAX, -1) == 1
+			? PyObject_CallOneArg(own.piece, text)
+			: NULL;
+
+	if (got && PyTuple_Check(got))
+		return got;
+	Py_XDECREF(got);
+	PyErr_Clear();
+	return NULL;
+}
+
 PyObject *source_run(PyObject *text, uint32_t step)
 {
-	PyObject *name = PyUnicode_FromFormat("<step %u>", (unsigned int)step);
-	struct code code = { 0 };
+	PyObject *piece = as_piece(text);
+	PyObject *name = piece ? Py_NewRef(PyTuple_GET_ITEM(piece, 0))
+			       : PyUnicode_FromFormat("<step %u>", (unsigned int)step);
+	struct code code = { .program = piece != NULL };
 	PyObject *shown = NULL;
 
-	if (!name)
-		return NULL;
-	lines_remember(text, name);
-	if (compile_source(&code, text, name) == 0)
+	if (name && !piece)
+		lines_remember(text, name);
+	else if (name)
+		text = PyTuple_GET_ITEM(piece, 1);
+	if (name && compile_source(&code, text, name) == 0)
 		shown = run_code(&code);
 	Py_XDECREF(code.body);
 	Py_XDECREF(code.last);
-	Py_DECREF(name);
+	Py_XDECREF(name);
+	Py_XDECREF(piece);
 	return shown;
 }
 

@@ -52,6 +52,10 @@ PyObject *source_read(int fd);
 /**
  * source_run() - Run it in __main__, as "<step N>", which tracebacks show lines of
  *
+ * Where its first line is "# stepjail: line N of FILE", the rest stands from line N on in
+ * that file, for tracebacks, __file__ and sys.argv, and no value is shown: it is a piece
+ * of a program.
+ *
  * Return: bytes, the bounded repr of the last statement's value where that is an
  * expression, else None; NULL with the step's exception set
  */

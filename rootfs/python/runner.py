@@ -23,6 +23,9 @@ import warnings  # noqa: F401  what C code warns of is shown with its line then
 
 import stepjail_shown  # noqa: F401  display() is a builtin from here on
 
+NO_TERMINAL = """\
+breakpoint() needs somebody at a terminal; print() what you want to see, or look at variables between steps
+"""
 COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
 STREAMS = (("stdin", "r", _io.BufferedReader), ("stdout", "w", _io.BufferedWriter),
            ("stderr", "w", _io.BufferedWriter))
@@ -30,6 +33,7 @@ STREAMS = (("stdin", "r", _io.BufferedReader), ("stdout", "w", _io.BufferedWrite
 __builtins__ = vars(builtins).copy()  # what the functions below look names up in
 
 _streams = [None, None, None]  # of fds 0, 1 and 2
+_file, _lines = None, []  # the program that steps are pieces of, as far as they have come
 touched = False  # one of the streams was read from, closed or detached
 _modules = sys.modules
 _main = _modules["__main__"].__dict__
@@ -147,6 +151,32 @@ def begin():
     streams()
 
 
+def piece(source):
+    """What a step is that begins with "# stepjail: line N of FILE": (FILE, the source with its lines
+    where they are in FILE). None where that is not what its first line says."""
+    global _file
+    head, _, rest = source.partition("\n")
+    rest = rest.removeprefix("\ufeff")
+    number, _, name = head.removeprefix("# stepjail: line ").partition(" of ")
+    if not name or not number.isdecimal() or not 0 < len(number) < 8:
+        return None
+    above = max(int(number) - 1, 0)
+    begun = _file == name
+    if not begun:
+        _file = sys.intern(name)
+        _lines.clear()
+        _main["__file__"], sys.argv[:] = name, [name]
+        if sys.path and not sys.path[0]:
+            sys.path[0] = name.rpartition("/")[0] or "/"
+    del _lines[above:]
+    _lines.extend(["\n"] * (above - len(_lines)))
+    _lines.extend(_io.StringIO(rest, None).readlines())
+    linecache.cache[_file] = len(rest), None, _lines, _file
+    # only the first statement of a file can be its __doc__
+    first = "pass" if begun and above and "__future__" not in rest else ""
+    return _file, first + "\n" * above + rest
+
+
 def bounded(text):
     """UTF-8 of at most _text_max bytes; what is too much goes out of the middle."""
     data = text.encode("utf-8", "backslashreplace")
@@ -169,7 +199,7 @@ def trace(problem):
         problem.text = linecache.getline(problem.filename, problem.lineno)
     try:
         shown = traceback.TracebackException(type(problem), problem, first, compact=True)
-        return "".join(shown.format())
+        return "".join(shown.format()) + (NO_TERMINAL if type(problem).__name__ == "BdbQuit" else "")
     except Exception as second:
         return f"{type(problem).__name__} ({type(second).__name__} in showing it)\n"
 

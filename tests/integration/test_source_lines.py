@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_source_lines.py - a step's tracebacks are those of the same code in a file that `run` runs"""
+"""test_source_lines.py - tracebacks of a step, and programs by `repl FILE`, are as those of a file that `run` runs"""
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -53,16 +54,38 @@ SOURCES = (
     "from __future__ import annotations\ndef f(x: nobody): pass\nprint(f.__annotations__)\n1/0",
 )
 
+PROGRAMS = (
+    "import os, sys\nprint(__file__, sys.argv, sys.path[0], __name__, os.path.basename(sys.argv[0]))\n5\n'words'\n[1]\n_\n",
+    "#!/usr/bin/env python3\n# words\n\n\'\'\'Doc\n of it.\'\'\'\nfrom __future__ import annotations\n\nimport argparse\n"
+    "\'\'\'not its doc\'\'\'\nclass C:\n    \'\'\'a class\'\'\'\n    x: nobody\n"
+    "argparse.ArgumentParser(description=__doc__).print_help()\nprint(C.__annotations__, C.__doc__, __doc__)\n",
+    "\ufeffimport sys\nprint(1)\n\n\ndef f(x):\n    # \f\n    return 1 / x\n\n\nf(2)\nf(\n    0)\nprint('not here')\n",
+    "def f(x):\r\n    s = '\u2028\f'\r\n    return 1 / x\r\n\r\nx = [\r\n    1,\r\n    f(0)]", "x = 1\n\n# words\n\nx.y.z",
+    "import functools, inspect\ndef twice(f):\n    @functools.wraps(f)\n    def g(x):\n        return f(f(x))\n    return g\n\n"
+    "@twice\ndef more(x):  # words\n    return x + 1\n\nprint(more(1), inspect.getsource(more), inspect.getsourcelines(twice)[1])\n",
+    "import atexit\natexit.register(print, 'bye')\natexit.register(lambda: print('first'))\nprint('end')\n",
+    "import atexit\natexit.register(print, 'bye')\n1/0\nprint('not here')\n",
+    "import atexit, sys\natexit.register(print, 'bye')\nsys.exit(3)\n", "import sys\nsys.exit('words')",
+    "import atexit, os\natexit.register(print, 'not here')\nprint('end', flush=True)\nos._exit(7)\n", "exit(4)\nprint('not here')\n",
+    "import threading\nevent = threading.Event()\ndef act():\n    event.wait()\n    print('thread')\n"
+    "threading.Thread(target=act).start()\nthreading._register_atexit(event.set)\nprint('main')\n",
+    "import random\nrandom.seed(42)\nprint(random.random())\nimport random as r\nprint(r.random())\n",
+    "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(1, 2)\n\n"
+    "unittest.main(argv=['s'], exit=False)\n",
+    "if __name__ == '__main__':\n    import sys\n    print('main', *sys.argv[1:])\nelse:\n    print('not here')\n",
+    "import sys\nprint('out'); print('a', 1, file=sys.stderr)\ntry:\n    nobody\nfinally:\n    print('finally')\n", "",
+)
 
-def run(source):
-    """(stdout, stderr) of a file that `stepjail run` runs."""
+
+def run(source, *words):
+    """(stdout, stderr, status) of a file that `stepjail run` runs, or another command of ours."""
+    words = words or (f"{BUILD}/stepjail", "run", "--quiet")
     with tempfile.TemporaryDirectory(prefix="stepjail-test-") as folder:
         path = os.path.join(folder, "s.py")
         with open(path, "wb") as file:
             file.write(source)
-        done = subprocess.run([f"{BUILD}/stepjail", "run", "--quiet", *RUN, path], capture_output=True,
-                              stdin=subprocess.DEVNULL, timeout=60)
-    return done.stdout.decode(), done.stderr.decode()
+        done = subprocess.run([*words, *RUN, path], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    return done.stdout.decode(), done.stderr.decode(), done.returncode
 
 
 class Lines(unittest.TestCase):
@@ -83,7 +106,31 @@ class Lines(unittest.TestCase):
         for text in SOURCES:
             with self.subTest(source=text):
                 source = text.encode()
-                self.assertEqual(self.step(source), list(run(source)))
+                self.assertEqual(self.step(source), list(run(source)[:2]))
+
+    def test_programs_by_repl(self):
+        """Of python3's own, that is: what else is on stderr are the agent's words, that it could not limit and
+        that a process has ended itself."""
+        for text in PROGRAMS:
+            with self.subTest(program=text):
+                out, err, status = run(text.encode(), f"{BUILD}/stepjail-agent", "repl", "--transcript", "none")
+                err = re.sub("^(stepjail-agent: warning: not enforced|exited: |[0-9]+ threads or processes) ?.*\\n", "", err,
+                             flags=re.M)
+                told = out, err, status
+                self.assertEqual([re.sub("[0-9.]+s$", "", str(one), flags=re.M) for one in told],
+                                 [re.sub("[0-9.]+s$", "", str(one), flags=re.M) for one in run(text.encode())])
+
+    def test_at_the_end_of_a_program_files_are_written(self):
+        with tempfile.TemporaryDirectory(prefix="stepjail-test-") as folder:
+            run(b"import atexit\n@atexit.register\ndef f():\n    open('/work/out/bye', 'w').write('bye')\nprint(1)\n",
+                f"{BUILD}/stepjail-agent", "repl", "--transcript", "none", "--out", f"{folder}/out")
+            with open(f"{folder}/out/bye") as file:
+                self.assertEqual(file.read(), "bye")
+
+    def test_breakpoint_has_nobody_to_ask(self):
+        out, err = self.step(b"if 1:\n    breakpoint()\n    x = 1\n")
+        self.assertTrue(err.endswith("\nbdb.BdbQuit\nbreakpoint() needs somebody at a terminal; print() what you want "
+                                     "to see, or look at variables between steps\n"), err)
 
     def test_future_features_hold(self):
         """From step to step, as in a file from where they are asked for; in a branch of before they are not."""
