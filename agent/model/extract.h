@@ -21,9 +21,10 @@
  * result that nobody has seen yet.
  *
  * Where a fence ends: at a line with only the same character, at least as often as it was
- * opened with (CommonMark), in a string of Python's too. What is before such a line in a
- * string is no Python, so nothing of it runs, and the model is told so; that it can open
- * with four, it has been told.
+ * opened with (CommonMark), but not within a string of Python's with three quotes: models
+ * write Markdown into such strings. Where that string has no end either, the first such
+ * line it is. Quotes in a comment, or escaped ones, can be taken for others; that a model
+ * can open with four backticks, it has been told.
  *
  * A block without an end was either cut off or ended by the model's stop word. The caller
  * knows which (finish reason) and decides; see @closed. If it ends in a fence at the end

@@ -10,6 +10,7 @@
 #define KIND_WORDS 8
 #define VERSION "0123456789."
 #define WORD_ENDS " \t\r,:;}="
+#define STRING_MOST ((ptrdiff_t)256 << 10) /* as much code as is run */
 
 /* the first word behind a fence, in any case, a version behind it left out */
 static const struct {
@@ -132,20 +133,43 @@ static bool fence_closes(struct span line, const struct block *b)
 	       fence_blank(span_skip(line, at + count));
 }
 
-/* up to the fence's end; false where there is none: then the block is all the rest */
-static bool fence_end(struct span *from, const struct block *b, struct span *body)
+/* the quote of Python's strings over more lines than one that is open behind a line, 0
+ * where none is; @open: the same of the line before */
+static char quote_open(struct span line, char open)
+{
+	for (size_t i = 0; i + 2 < line.length; i++) {
+		char c = line.at[i];
+
+		if ((open ? c == open : c == '"' || c == '\'') && line.at[i + 1] == c &&
+		    line.at[i + 2] == c) {
+			open = open ? 0 : c;
+			i += 2;
+		}
+	}
+	return open;
+}
+
+/* Up to the fence's end; false where there is none: then the block is all the rest.
+ * @code: a fence in a string ends nothing, but where the string has no end either */
+static bool fence_end(struct span *from, const struct block *b, bool code,
+		      struct span *body)
 {
 	struct span rest = *from;
+	char open = 0;
 
-	while (rest.length) {
+	while (rest.length && !(code && rest.at - from->at > STRING_MOST)) {
 		const char *start = rest.at;
+		struct span line = span_line(&rest);
 
-		if (!fence_closes(span_line(&rest), b))
+		open = code ? quote_open(line, open) : 0;
+		if (open || !fence_closes(line, b))
 			continue;
 		*body = (struct span){ from->at, (size_t)(start - from->at) };
 		*from = rest;
 		return true;
 	}
+	if (code)
+		return fence_end(from, b, false, body);
 	*body = *from;
 	*from = (struct span){ rest.at, 0 };
 	return false;
@@ -188,7 +212,8 @@ bool fence_body(struct span *rest, struct span opening, const struct block *b,
 	const char *behind = opening.at + skip;
 
 	if (b->mark != '<')
-		return fence_end(rest, b, body) || ends_in_mark(body, b);
+		return fence_end(rest, b, b->kind <= BLOCK_PLAIN, body) ||
+		       ends_in_mark(body, b);
 	if (!fence_blank(span_skip(opening, skip)))
 		*rest = (struct span){ behind,
 				       (size_t)(rest->at - behind) + rest->length };
