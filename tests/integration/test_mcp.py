@@ -146,6 +146,18 @@ class Legacy(Case):
         self.assertTrue(other["isError"])
         self.assertIn("NameError", other["content"][0]["text"])
 
+    def test_what_a_terminal_would_have_written_over(self):
+        session = self.client.good("python", code="import sys")["session"]
+        for printed, shown in (("10%\r50%\r100%\nend\n", "100%\nend\n[8 {}]"), ("|\b/\b-\bok", "ok\n[6 {}]"),
+                               ("a\r\nb\r\r\n", "a\r\nb\r\r"), ("50%\r", "50%\r"), ("\b\bx\n\by\n", "x\ny\n[3 {}]"),
+                               ("\u00e9\b\u6f22\n", "\u6f22\n[2 {}]"), ("x\r\ny\rz\n", "x\r\nz\n[2 {}]")):
+            for stream in "stdout", "stderr":
+                with self.subTest(printed=printed, stream=stream):
+                    step = self.client.call("python", session=session, code=f"sys.{stream}.write({printed!r}); None")
+                    self.assertEqual(step["content"][0]["text"], shown.format(
+                        "characters that a terminal would have written over are not shown"))
+                    self.assertEqual(step["structuredContent"][stream], printed)
+
     def test_a_step_that_dies_says_what_became_of_the_variables(self):
         session = self.client.good("python", code="x = 1")["session"]
         said = self.client.bad("python", session=session, code="import os; x = 2; os.kill(os.getpid(), 9)")

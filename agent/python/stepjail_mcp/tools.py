@@ -65,8 +65,28 @@ def outcome(result):
     return "\n".join(lines)
 
 
+def settled(text):
+    """What was printed, without what a terminal would have written over: in each line what stands before its last
+    return, and what backspaces take back. How much that was is said."""
+    if "\r" not in text and "\b" not in text:
+        return text
+    lines = []
+    for line in text.split("\n"):
+        body = line.rstrip("\r")
+        kept = []
+        for char in body[body.rfind("\r") + 1:]:
+            if char != "\b":
+                kept.append(char)
+            elif kept:
+                kept.pop()
+        lines.append("".join(kept) + line[len(body):])
+    shown = "\n".join(lines)
+    note = f"[{len(text) - len(shown)} characters that a terminal would have written over are not shown]"
+    return shown if shown == text else shown + "\n" * (shown[-1:] not in ("", "\n")) + note + "\n"
+
+
 def contents(result):
-    parts = [result.stdout, result.stderr, result.text if result.text != "None" else "", result.error,
+    parts = [settled(result.stdout), settled(result.stderr), result.text if result.text != "None" else "", result.error,
              outcome(result)]
     found = [{"type": "text", "text": "\n".join(part.rstrip("\n") for part in parts if part)}]
     for shown in result.shown:
