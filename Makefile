@@ -109,7 +109,7 @@ WALLS_C := $(wildcard jail/walls/*.c jail/walls/*/*.c) $(patsubst %,jail/base/%.
 $(B)/rootfs/core.key: $(wildcard rootfs/*/* init/*.h jail/*/*.h jail/walls/*/*.h) $(SHARED_C) $(WALLS_C) $(GENERATED) | $(B)/packages
 	rootfs/trees/build core $(B)
 data: $(B)/rootfs/data.key ## build the root tree data: numpy, pandas, scikit-learn and others
-$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/trees/data.manifest rootfs/trees/data.py rootfs/python/ctypes_util.py rootfs/python/backend_agg.py rootfs/python/scipy_workers.py rootfs/python/scipy_locks.py rootfs/python/parquet.py
+$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/trees/data.manifest rootfs/trees/data.py
 	rootfs/trees/build data $(B)
 
 ## ---- use

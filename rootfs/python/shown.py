@@ -208,7 +208,7 @@ def saved_name(value):
 
 
 def saved(figure):
-    """backend_agg.py: it is saved as a file. An empty one is rarely meant."""
+    """appended/backend_agg.py: it is saved as a file. An empty one is rarely meant."""
     if closed and is_empty(figure):
         complain("[an empty figure was saved: figures are shown and closed at the end of each step; "
                  "save one in the step that draws it, or keep it: fig = plt.gcf(), fig.savefig(...)]")

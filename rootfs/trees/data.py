@@ -16,7 +16,7 @@ import sys
 import traceback
 
 import tree
-from tree import Bad, copy_file, only, put_file
+from tree import Bad, appended, copy_file, join, only, put_file
 
 PACKAGES = "usr/lib/python3/dist-packages"
 
@@ -87,17 +87,6 @@ def reap():
         raise Bad("a module cannot be compiled: see above, and cut it")
 
 
-def join(paths, target):
-    """Files, one behind the other."""
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    with open(target, "wb") as out:
-        for path in paths:
-            with open(path, "rb") as data:
-                out.write(data.read())
-    os.chmod(target, 0o444)
-    return target
-
-
 def lacking(name, words, dest):
     """A module that says that there is none, and what to do."""
     target = os.path.join(dest, PACKAGES, name + ".pyc")
@@ -116,8 +105,7 @@ def modules(manifest_path, stage, dest):
         if path.startswith(PACKAGES + "/") and path.endswith(".py"):
             own = longer.pop(path, None)
             if own:
-                source = join([source, os.path.join(os.path.dirname(manifest_path), "../python", own)],
-                              target + "c.source")
+                source = join([source, appended(manifest_path, own)], target + "c.source")
             sources.append((source, target + "c", "/" + path))
         elif keep.match(path) or (path.startswith(PACKAGES + "/") and
                                   path.endswith(".so")):

@@ -3,7 +3,7 @@
 
 To be run by the Python of the tree data. matplotlib makes this list when it is first imported
 and finds none, and reads every font for it: a second, in each new session. As it is the same
-for all of them, it lies in the tree, where matplotlib_fonts.py says that it is.
+for all of them, it lies in the tree, where appended/matplotlib_fonts.py says that it is.
 """
 import sys
 

@@ -87,11 +87,11 @@ def tables(manifest_path, lib, version, obj):
     code_of = [(name, *find_source(lib, name)) for name in frozen]
     code_of += [(words[0], os.path.join(os.path.dirname(manifest_path), "../python", words[1]), False)
                 for words in only(rows, "own")]
-    longer = {name: os.path.join(os.path.dirname(manifest_path), "../python", own)
+    longer = {os.path.join(lib, name): appended(manifest_path, own)
               for name, own in only(rows, "append")}
     for name, path, package in code_of:
         shown = jail_name(lib, path, version) if name in frozen else f"<{name}>"
-        text = b"".join(open(one, "rb").read() for one in (path, longer.get(name)) if one)
+        text = b"".join(open(one, "rb").read() for one in (path, longer.get(path)) if one)
         code = compile(text, shown, "exec", dont_inherit=True, optimize=0)
         data = marshal.dumps(code)
         entries.append(f'\t{{ "{name}", frozen_code + {len(blob)}, {len(data)}, '
@@ -134,6 +134,35 @@ def compile_file(path, target, shown):
     py_compile.compile(path, target, shown, doraise=True, optimize=0,
                        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     os.chmod(target, 0o444)
+
+
+def join(paths, target):
+    """Files, one behind the other."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with open(target, "wb") as out:
+        for path in paths:
+            with open(path, "rb") as data:
+                out.write(data.read())
+    os.chmod(target, 0o444)
+    return target
+
+
+def appended(manifest_path, name):
+    """The file of an append row."""
+    return os.path.join(os.path.dirname(manifest_path), "../appended", name)
+
+
+def compile_changed(manifest_path, rows, lib, version, dest):
+    """Modules of the standard library that something of ours comes behind, or takes the place of."""
+    for name, own in only(rows, "append"):
+        target = os.path.join(dest, name + "c")
+        source = join([os.path.join(lib, name), appended(manifest_path, own)], target + ".source")
+        compile_file(source, target, jail_name(lib, os.path.join(lib, name), version))
+        os.remove(source)
+    for name, own in only(rows, "instead"):
+        path = name.replace(".", "/") + ".py"
+        compile_file(os.path.join(os.path.dirname(manifest_path), "../python", own),
+                     os.path.join(dest, path + "c"), jail_name(lib, os.path.join(lib, path), version))
 
 
 def stdlib(rows, lib, host_lib, version, dest):
@@ -220,6 +249,7 @@ def tree(manifest_path, source, version, dest):
     host_lib = f"/usr/lib/python{version}"
     check_modules(rows, os.path.join(host_lib, "lib-dynload"))
     stdlib(rows, lib, host_lib, version, os.path.join(dest, f"lib/python{version}"))
+    compile_changed(manifest_path, rows, lib, version, os.path.join(dest, f"lib/python{version}"))
     for kind, words, text in rows:
         target = os.path.join(dest, words[0])
         if kind == "dir":
@@ -233,7 +263,7 @@ def tree(manifest_path, source, version, dest):
         elif kind == "doc":
             doc = f"usr/share/doc/{words[0]}/copyright"
             copy_file(os.path.join("/", doc), os.path.join(dest, doc))
-        elif kind not in ("module", "absent", "drop", "frozen", "own", "append"):
+        elif kind not in ("module", "absent", "drop", "frozen", "own", "append", "instead"):
             raise Bad(f"{manifest_path}: no such kind of row: '{kind}'")
     copy_file(os.path.join(source, "debian/copyright"),
               os.path.join(dest, f"usr/share/doc/python{version}/copyright"))
