@@ -386,7 +386,7 @@ class Real(AgentCase):
 
     def test_refusals(self):
         done = self.agent("solve", "Try.", "--lock-code=yes", "--step-time", "1s", "--transcript", self.path("t.jsonl"), "--model",
-                          self.script(fence("import subprocess; subprocess.run(['/bin/ls'])"), fence("while True: pass"),
+                          self.script(fence("import os; os.system('ls')"), fence("while True: pass"),
                                       fence("import os; os._exit(3)"), "<script>alert(1)</script>"))
         self.assertEqual(done.returncode, 0, done.stderr)
         got = self.page()

@@ -38,7 +38,8 @@ async def why_none(sandbox):
         last = (result.error or "").rstrip("\n").rpartition("\n")[2]
         sandbox.runs_programs = "" if result.text == "0" else (
             "the jail lets no other program be executed (--lock-code): run Python code" if "PermissionError" in last
-            else "the jail's root tree has no /bin/bash (--rootfs): run Python code" if "FileNotFoundError" in last
+            else "the jail's root tree has no /bin/bash (--rootfs, --bind), and with --lock-code it could not be "
+                 "executed: run Python code" if "FileNotFoundError" in last
             else f"no program can be run in the jail: {last or result.verdict}")
     return sandbox.runs_programs
 
