@@ -25,7 +25,7 @@ def show(*, block=None):
     import sys
     shown = sys.modules.get("stepjail_shown")
     if shown:
-        shown.figures()
+        shown.figures(more=True)
 
 
 FigureCanvasAgg.print_figure = _print_figure

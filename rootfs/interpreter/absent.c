@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent.c - programs that the tree does not have
+ * absent.c - programs and modules that the tree does not have: see absent.h
  *
  * Theory of operation
  *   Libraries look for programs: platform for uname, numpy for lscpu, matplotlib for
@@ -13,7 +13,11 @@
  *   It is a convenience for honest code and no wall. os.system() is not among them: only
  *   code that means to start a shell calls it.
  */
+#include "rootfs/interpreter/absent.h"
+
 #include <unistd.h>
+
+#include "rootfs/interpreter/python.h"
 
 /* the linker's names for what a call was, and what it is made */
 int __real_execve(const char *path, char *const *argv, char *const *env);
@@ -30,4 +34,35 @@ int __wrap_execve(const char *path, char *const *argv, char *const *env)
 int __wrap_execv(const char *path, char *const *argv)
 {
 	return access(path, X_OK) < 0 ? -1 : __real_execv(path, argv);
+}
+
+static PyObject *find_spec(PyObject *module, PyObject *args)
+{
+	PyObject *lacking = PyImport_ImportModule("stepjail_lacking");
+	PyObject *find = lacking ? PyObject_GetAttrString(lacking, "find_spec") : NULL;
+	PyObject *spec = find ? PyObject_CallObject(find, args) : NULL;
+
+	(void)module;
+	Py_XDECREF(lacking);
+	Py_XDECREF(find);
+	return spec;
+}
+
+static PyMethodDef methods[] = { { "find_spec", find_spec, METH_VARARGS, NULL },
+				 { NULL, NULL, 0, NULL } };
+
+static struct PyModuleDef definition = {
+	.m_base = PyModuleDef_HEAD_INIT,
+	.m_name = "stepjail_absent",
+	.m_methods = methods,
+};
+
+int absent_install(void)
+{
+	PyObject *finders = PySys_GetObject("meta_path");
+	PyObject *finder = PyModule_Create(&definition);
+	int r = finders && finder ? PyList_Append(finders, finder) : -1;
+
+	Py_XDECREF(finder);
+	return r;
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rootfs/interpreter/absent.h"
 #include "rootfs/interpreter/clock.h"
 #include "rootfs/interpreter/limits.h"
 #include "rootfs/interpreter/python.h"
@@ -139,6 +140,8 @@ PyStatus python_start(PyConfig *config)
 			return PyStatus_Error("cannot make the run deterministic");
 		Py_DECREF(module);
 	}
+	if (absent_install() < 0)
+		return PyStatus_Error("cannot add a finder of modules");
 	return python_freeze() < 0
 		       ? PyStatus_Error("cannot freeze the collector's generations")
 		       : status;

@@ -189,8 +189,20 @@ def bounded(text):
     return head + note + tail
 
 
+def advised(problem):
+    """An error that advises to install a module is to say what can be done here."""
+    try:
+        text, = problem.args
+        if isinstance(text, str) and ("install" in text or "depend" in text):
+            import stepjail_lacking
+            stepjail_lacking.mend(problem)
+    except Exception:
+        pass  # it has no text
+
+
 def trace(problem):
-    """The traceback as Python shows it, without the frame of this file."""
+    """The traceback as Python shows it, without the frames of our own files."""
+    advised(problem)
     first = problem.__traceback__
     while first and first.tb_frame.f_globals is globals():
         first = first.tb_next
@@ -199,6 +211,7 @@ def trace(problem):
         problem.text = linecache.getline(problem.filename, problem.lineno)
     try:
         shown = traceback.TracebackException(type(problem), problem, first, compact=True)
+        shown.stack[:] = [frame for frame in shown.stack if not frame.filename.startswith("<stepjail_")]
         return "".join(shown.format()) + (NO_TERMINAL if type(problem).__name__ == "BdbQuit" else "")
     except Exception as second:
         return f"{type(problem).__name__} ({type(second).__name__} in showing it)\n"

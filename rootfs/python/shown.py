@@ -26,6 +26,7 @@ _modules = sys.modules
 _send = _bounded = None
 _limit = 0
 _displayed = []  # figures, in this step
+told = set()  # what matplotlib has said in it already
 closed = False  # figures were, at a step's end
 
 
@@ -214,8 +215,8 @@ def saved(figure):
                  "save one in the step that draws it, or keep it: fig = plt.gcf(), fig.savefig(...)]")
 
 
-def figures():
-    """Show and close what is open: at a step's end, and for plt.show()."""
+def figures(more=False):
+    """Show and close what is open: at a step's end, and, with more to come, for plt.show()."""
     global closed
     left = managers() if _limit else []
     figs = [manager.canvas.figure for manager in left]
@@ -230,6 +231,8 @@ def figures():
     if left:
         closed = True
         _modules["matplotlib._pylab_helpers"].Gcf.destroy_all()
+    if not more:
+        told.clear()
 
 
 builtins.display = display

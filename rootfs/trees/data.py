@@ -87,14 +87,6 @@ def reap():
         raise Bad("a module cannot be compiled: see above, and cut it")
 
 
-def lacking(name, words, dest):
-    """A module that says that there is none, and what to do."""
-    target = os.path.join(dest, PACKAGES, name + ".pyc")
-    put_file(target + ".source", f"raise ModuleNotFoundError({f'No module named {name!r}: {words}'!r}, "
-                                 f"name={name!r})\n".encode())
-    return target + ".source", target, f"/{PACKAGES}/{name}.py"
-
-
 def modules(manifest_path, stage, dest):
     rows = tree.manifest(manifest_path)
     cut, keep = Globs(rows, "cut"), Globs(rows, "keep")
@@ -114,8 +106,6 @@ def modules(manifest_path, stage, dest):
     keep.check()
     if longer:
         raise Bad(f"the manifest appends to {sorted(longer)}, which is not there: mend it")
-    for name, *words in only(rows, "lack"):
-        sources.append(lacking(name, " ".join(words), dest))
     compile_all(sources)
     for source, target, _ in sources:
         if source == target + ".source":

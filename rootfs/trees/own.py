@@ -20,7 +20,7 @@ import zipfile
 
 import tree
 from data import PACKAGES, compile_all, copyrights, dynamic, objects
-from tree import Bad, copy_file, only, put_file
+from tree import Bad, copy_file, put_file
 
 ELF = b"\x7fELF"
 
@@ -111,12 +111,7 @@ def new_files(stage):
                 yield inside
 
 
-def make_room(base, rows, target, inside):
-    """The tree may say of a module that it lacks it; that has an end here."""
-    name = inside.split("/")[0].split(".")[0]
-    stub = os.path.join(os.path.dirname(target[:-len(inside)] + "x"), name + ".pyc")
-    if name in {words[0] for words in only(rows, "lack")} and os.path.exists(stub):
-        os.remove(stub)
+def check_new(base, target, inside):
     if os.path.lexists(target):
         raise Bad(f"{inside} is in the tree {base}: leave its package out")
 
@@ -138,14 +133,13 @@ def link(elfs, stage, dest, multiarch):
 
 
 def fill(stage, version, multiarch, base, dest):
-    rows = tree.manifest(os.path.join(os.path.dirname(__file__), base + ".manifest"))
     folder = PACKAGES if base == "data" else f"lib/python{version}"
     sources, elfs = [], []
     for inside in new_files(stage):
         source = os.path.join(stage, PACKAGES, inside)
         place = os.path.join(folder, inside)
         target = os.path.join(dest, place) + ("c" if inside.endswith(".py") else "")
-        make_room(base, rows, target, inside)
+        check_new(base, target, inside)
         if inside.endswith(".py"):
             sources.append((source, target, "/" + place))
             continue

@@ -32,9 +32,9 @@ class Analysis(Installed, AgentCase):
             "--rootfs", "data", "--memory", "1G", *self.missing, "--transcript", self.path("t.jsonl"))
         self.assertEqual(status, 0, err)
         told = [step["observation"] for step in json.loads(said)["steps"]]
-        self.assertIn("No module named 'pyarrow': this tree has no Parquet, as Debian 12 has none", told[0])
+        self.assertIn("No module named 'pyarrow': no tree of Stepjail has it; use CSV or SQLite files", told[0])
         self.assertNotIn("pip", told[0])
-        self.assertIn("No module named 'duckdb': this tree has no DuckDB", told[1])
+        self.assertIn("No module named 'duckdb': no tree of Stepjail has it; use sqlite3", told[1])
         self.assertRegex(told[2], r"\| Extension modules: \.\.\. \(total: \d+\)\n")
         with open(self.path("t.jsonl"), encoding="utf-8") as lines:
             events = [json.loads(line) for line in lines]
