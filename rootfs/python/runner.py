@@ -239,8 +239,18 @@ def flush():
             pass  # closed, replaced or gone: the step's own doing
 
 
+def retire(threads_gone):
+    """What an earlier step has started processes for: those are gone."""
+    for name in "multiprocessing.pool", "concurrent.futures.process":
+        try:
+            _modules[name]._retire_all(threads_gone)
+        except Exception:
+            pass  # not imported, or replaced by something else
+
+
 def leave():
     """A fork is to come that leaves threads; faulthandler's is ended, and waited for."""
+    retire(False)
     _watch()
 
 
@@ -319,6 +329,7 @@ def alone(numbers):
         except Exception:
             pass
     free_all()
+    retire(True)
     if numbers:
         _modules["random"]._inst.setstate(numbers)
 

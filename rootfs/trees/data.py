@@ -172,6 +172,9 @@ def rest(manifest_path, stage, lib, version, multiarch, dest):
     rows = tree.manifest(manifest_path)
     library = f"lib/python{version}"
     for words in only(rows, "restore"):
+        if words[0].endswith(".py"):
+            tree.compile_file(os.path.join(lib, words[0]), os.path.join(dest, library, words[0] + "c"),
+                              tree.jail_name(lib, os.path.join(lib, words[0]), version))
         for folder, folders, files in os.walk(os.path.join(lib, words[0])):
             folders[:] = [n for n in folders if n not in ("test", "tests", "command", "macholib")]
             for name in files:

@@ -22,7 +22,6 @@ MAY_NOT_IMPORT = {
     "encodings.mbcs": WINDOWS,
     "encodings.oem": WINDOWS,
     "multiprocessing.popen_spawn_win32": WINDOWS,
-    "multiprocessing.sharedctypes": "needs ctypes, which is left out",
     "ssl": "needs OpenSSL; with --allow-host, http:// is sent over TLS",
 }
 
