@@ -2,7 +2,8 @@
 """pieces.py - where the statements of a script begin, and whether the last one is whole
 
 pieces.c runs this in a jail of its own and adds a call of say(). Nothing of the text is run.
-A line that begins with a colon where a statement could begin is a command of the agent's.
+A line that begins with a colon where a statement could begin is a command of the agent's; one that
+begins with %% is a cell, as in a notebook, which goes on up to an empty line.
 """
 import binascii
 import codeop
@@ -12,6 +13,7 @@ import tokenize
 QUIET = tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER
 DEEPER = {tokenize.INDENT: 1, tokenize.DEDENT: -1}
 CARRIERS = "else", "elif", "except", "finally"
+AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def scan(lines, begun):
@@ -27,6 +29,9 @@ def scan(lines, begun):
                 if word.startswith(":") and column == 0:
                     begun.append(row)
                     return row
+                if lines[row - 1].startswith("%%"):
+                    begun.append(row)
+                    return next((end for end in range(row, len(lines)) if not lines[end].strip()), len(lines))
                 if depth == 0 or not begun:
                     if not begun or not decorated and word not in CARRIERS:
                         begun.append(row)
@@ -40,8 +45,12 @@ def scan(lines, begun):
 
 
 def whole(source):
+    if source.startswith("%%"):
+        return source.endswith("\n")
+    compiler = codeop.CommandCompiler()
+    compiler.compiler.flags |= AWAIT
     try:
-        return codeop.compile_command(source) is not None
+        return compiler(source) is not None
     except Exception:
         return True  # wrong, and run to be told why
 
@@ -60,7 +69,7 @@ def marks(text, script):
         last = "".join(lines[len(lines) - 1 - found[-2::-1].index("b"):])
         # an empty line ends a block at a prompt, and in a script only the next statement does
         last = last.rstrip() if script else last[:-1].rstrip(" \t\r\f")
-        if not last.startswith(":") and not whole(last):
+        if not last.startswith(":") and not whole(last) and not (script and last.startswith("%%")):
             found[-1] = "."
     return "".join(found)
 

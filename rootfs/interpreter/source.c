@@ -219,10 +219,26 @@ PyObject *source_read(int fd)
 struct code {
 	PyObject *body; /* NULL where there is no statement */
 	PyObject *last; /* NULL where the last one is no expression, or of a program */
+	PyObject *wait; /* of notebook.py, which has compiled it: takes a coroutine */
 	bool program;   /* no value is shown, as in a file that python3 runs */
 };
 
-static int compile_tree(struct code *c, mod_ty tree, PyObject *name,
+/* Is there a ; behind it? In notebooks that says not to show the value. */
+static bool is_quiet(const char *bytes, stmt_ty end)
+{
+	size_t column = (size_t)end->end_col_offset;
+
+	for (int line = 1; bytes && line < end->end_lineno; line++) {
+		bytes = strchr(bytes, '\n');
+		bytes += bytes != NULL;
+	}
+	if (!bytes || strnlen(bytes, column) < column)
+		return false;
+	bytes += column;
+	return bytes[strspn(bytes, " \t")] == ';';
+}
+
+static int compile_tree(struct code *c, mod_ty tree, const char *bytes, PyObject *name,
 			PyCompilerFlags *flags, PyArena *arena)
 {
 	asdl_stmt_seq *body = tree->v.Module.body;
@@ -230,7 +246,7 @@ static int compile_tree(struct code *c, mod_ty tree, PyObject *name,
 	stmt_ty end = count ? asdl_seq_GET(body, count - 1) : NULL;
 	mod_ty last = NULL;
 
-	if (end && end->kind == Expr_kind && !c->program) {
+	if (end && end->kind == Expr_kind && !c->program && !is_quiet(bytes, end)) {
 		last = _PyAST_Expression(end->v.Expr.value, arena);
 		if (!last)
 			return -1;
@@ -273,12 +289,68 @@ static int compile_source(struct code *c, PyObject *text, PyObject *name)
 	mod_ty tree = _PyParser_ASTFromString(bytes, name, Py_file_input, &flags, arena);
 
 	if (tree)
-		r = compile_tree(c, tree, name, &flags, arena);
+		r = compile_tree(c, tree, bytes, name, &flags, arena);
 	/* as from one cell of a notebook to the next, and from line to line of a program */
 	if (r == 0)
 		own.features |= flags.cf_flags & PyCF_MASK;
 	_PyArena_Free(arena);
 	return r;
+}
+
+/* what a notebook would take: see rootfs/python/notebook.py; else the error stays */
+static int compile_notebook(struct code *c, PyObject *text, PyObject *name)
+{
+	PyObject *type, *value, *trace, *module, *got;
+
+	if (!PyErr_ExceptionMatches(PyExc_SyntaxError))
+		return -1;
+	PyErr_Fetch(&type, &value, &trace);
+	Py_CLEAR(c->body);
+	module = PyImport_ImportModule("stepjail_notebook");
+	got = module ? PyObject_CallMethod(module, "compiled", "OO", text, name) : NULL;
+	Py_XDECREF(module);
+	if (got && PyTuple_Check(got) &&
+	    PyArg_ParseTuple(got, "OOO", &c->body, &c->last, &c->wait)) {
+		c->body = c->body == Py_None ? NULL : Py_NewRef(c->body);
+		c->last = c->last == Py_None ? NULL : Py_NewRef(c->last);
+		Py_INCREF(c->wait);
+	}
+	/* its own is about the same text, without what a notebook would take */
+	if (!c->wait && (got || (!PyErr_ExceptionMatches(PyExc_SyntaxError) &&
+				 PyErr_ExceptionMatches(PyExc_Exception)))) {
+		PyErr_Restore(type, value, trace);
+	} else {
+		Py_XDECREF(type);
+		Py_XDECREF(value);
+		Py_XDECREF(trace);
+	}
+	Py_XDECREF(got);
+	return c->wait ? 0 : -1;
+}
+
+/* `In [1]: x = 2` is Python, too, and means nothing */
+static int compile_prompted(struct code *c, PyObject *text, PyObject *name)
+{
+	const char *bytes = PyUnicode_AsUTF8(text);
+
+	if (!bytes || strncmp(bytes, "In [", 4) != 0) {
+		PyErr_Clear(); /* compile_source() says it */
+		return -1;
+	}
+	PyErr_SetNone(PyExc_SyntaxError);
+	if (compile_notebook(c, text, name) == 0)
+		return 0;
+	PyErr_Clear();
+	return -1;
+}
+
+static PyObject *evaluate(const struct code *c, PyObject *code)
+{
+	PyObject *value = PyEval_EvalCode(code, own.main, own.main);
+
+	if (value && c->wait && (((PyCodeObject *)code)->co_flags & CO_COROUTINE))
+		Py_SETREF(value, PyObject_CallOneArg(c->wait, value));
+	return value;
 }
 
 /* its repr, at most STEP_TEXT_MAX bytes */
@@ -302,15 +374,14 @@ static PyObject *show(PyObject *value)
 static PyObject *run_code(const struct code *c)
 {
 	if (c->body) {
-		PyObject *none = PyEval_EvalCode(c->body, own.main, own.main);
+		PyObject *none = evaluate(c, c->body);
 
 		if (!none)
 			return NULL;
 		Py_DECREF(none);
 	}
 
-	PyObject *value = c->last ? PyEval_EvalCode(c->last, own.main, own.main)
-				  : Py_NewRef(Py_None);
+	PyObject *value = c->last ? evaluate(c, c->last) : Py_NewRef(Py_None);
 
 	if (!value || value == Py_None)
 		return value;
@@ -348,15 +419,20 @@ PyObject *source_run(PyObject *text, uint32_t step)
 	struct code code = { .program = piece != NULL };
 	PyObject *shown = NULL;
 
-	if (name && !piece)
-		lines_remember(text, name);
-	else if (name)
+	if (!name)
+		return NULL;
+	if (piece)
 		text = PyTuple_GET_ITEM(piece, 1);
-	if (name && compile_source(&code, text, name) == 0)
+	else
+		lines_remember(text, name);
+	if ((!piece && compile_prompted(&code, text, name) == 0) ||
+	    compile_source(&code, text, name) == 0 ||
+	    (!piece && compile_notebook(&code, text, name) == 0))
 		shown = run_code(&code);
 	Py_XDECREF(code.body);
 	Py_XDECREF(code.last);
-	Py_XDECREF(name);
+	Py_XDECREF(code.wait);
+	Py_DECREF(name);
 	Py_XDECREF(piece);
 	return shown;
 }

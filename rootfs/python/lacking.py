@@ -21,7 +21,7 @@ DATA = frozenset("""
 
 # where something that is there can take its place
 INSTEAD = {
-    "IPython": "display() is there in sessions",
+    "IPython": "display(), get_ipython() and IPython.display are there in sessions",
     "aiohttp": "urllib.request is there", "httpx": "urllib.request is there",
     "requests": "urllib.request is there", "urllib3": "urllib.request is there",
     "duckdb": "use sqlite3", "psycopg2": "use sqlite3", "pymysql": "use sqlite3", "sqlalchemy": "use sqlite3",
@@ -71,6 +71,8 @@ PACKAGES = {"beautifulsoup4": "bs4", "pillow": "PIL", "scikit-learn": "sklearn",
             "opencv-python": "cv2", "pyyaml": "yaml", "pytables": "tables", "python-docx": "docx",
             "scikit-image": "skimage", "python-dotenv": "dotenv", "python-pptx": "pptx", "ipython": "IPython"}
 OWN = "a jail can fetch no packages, but a tree of one's own can have it: stepjail-tree(1)"
+# what notebooks have; in a session there is as much of it as can be
+NOTEBOOK = ("IPython", "matplotlib_inline")
 
 __builtins__ = dict(vars(__import__("builtins")))  # what the functions below look names up in
 _modules = sys.modules
@@ -113,6 +115,9 @@ def is_import():
 
 def find_spec(name, path=None, target=None):
     top = name.partition(".")[0]
+    if top in NOTEBOOK and "stepjail_runner" in _modules:
+        import stepjail_ipython
+        return stepjail_ipython.find_spec(name)
     why = words(name) if "." not in name else None
     if why and is_import():
         raise ModuleNotFoundError(f"No module named {name!r}: {why}", name=name)

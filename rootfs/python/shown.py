@@ -113,9 +113,24 @@ def words(value):
         return object.__repr__(value)
 
 
-def display(*objects):
-    """Show each of these: as text, and as what else it can be."""
+class Bundle:
+    """What was given as its forms already: display(forms, raw=True)."""
+
+    def __init__(self, bundle):
+        self.bundle = bundle
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return self.bundle
+
+    def __repr__(self):
+        return str(self.bundle.get("text/plain", sorted(self.bundle)))
+
+
+def display(*objects, raw=False, display_id=None, **how):
+    """Show each of these: as text, and as what else it can be. Takes what IPython's takes."""
     for value in objects:
+        if raw and isinstance(value, dict):
+            value = Bundle(value)
         text = words(value)
         found = {}
         if _limit:
@@ -125,6 +140,16 @@ def display(*objects):
             print(text)
         elif is_figure(value):
             _displayed.append(value)
+    if display_id is None:
+        return None
+    import stepjail_ipython
+    return stepjail_ipython.DisplayHandle(display_id)
+
+
+def get_ipython():
+    """What code out of notebooks asks; imported when it does."""
+    import stepjail_magics
+    return stepjail_magics.shell
 
 
 def result(value):
@@ -235,4 +260,4 @@ def figures(more=False):
         told.clear()
 
 
-builtins.display = display
+builtins.display, builtins.get_ipython = display, get_ipython

@@ -59,6 +59,16 @@ class Real(Installed, AgentCase):
         self.assertIn("<step 3>", steps[2]["traceback"]["head"])
         self.assertEqual(steps[3]["stdout"]["head"], "41\n")
 
+    def test_code_out_of_a_notebook(self):
+        got = self.steps("%matplotlib inline\nx = 41", "    x += 1\n    x", "!pip install requests\nprint(x)",
+                         "from IPython.display import display, HTML\ndisplay(HTML('<b>x</b>'))", ">>> x\n",
+                         "import asyncio\nawait asyncio.sleep(0, x)", more=tuple(self.missing))
+        steps = got["steps"]
+        self.assertEqual([step["verdict"] for step in steps], ["completed"] * 6)
+        self.assertEqual([steps[n]["result"]["head"] for n in (1, 4, 5)], ["42"] * 3)
+        self.assertIn("requests: no tree of Stepjail has it", steps[2]["stderr"]["head"])
+        self.assertEqual(steps[2]["stdout"]["head"], "42\n")
+
     def test_stateless_question(self):
         """A question fails there as well; and a source may be longer than a frame."""
         got = self.steps("input()", "x = 0\n" + "x += 1\n" * 20000 + "print(x)",
@@ -175,6 +185,15 @@ class Real(Installed, AgentCase):
                                                 *more)
                 self.assertEqual(status, 125)
                 self.one_line(err, "the jail did not start: ", words)
+
+    def test_repl_takes_what_a_notebook_does(self):
+        script = "%pwd\n!ls\n%%capture said\nprint('hidden')\n5\n\nsaid.stdout\nasync def f():\n    yield 5\n\n" \
+                 "async for x in f():\n    print(x)\n\n[x async for x in f()]\nx;\n%%writefile a.txt\na\n"
+        with open(self.path("script", script)) as stdin:
+            status, out, err = self.run_agent("repl", "--stepjail", self.stepjail, *self.missing, stdin=stdin,
+                                              cwd=self.folder)
+        self.assertEqual((status, out), (0, "'/work'\n'hidden\\n'\n5\n[5]\nWriting a.txt\n"), err)
+        self.assertIn("no shell", err)
 
     def test_repl(self):
         script = "x = 1\nimport os\nif 1:\n    x = 2\n    os._exit(3)\nprint(x)\n" \

@@ -164,6 +164,14 @@ class Execute(Scene):
         said = self.execute(sandbox, "import os; os.system('id')")
         self.assertIn("refused: execve", said["stderr"][0]["text"])
 
+    def test_code_out_of_a_notebook(self):
+        said = self.execute(self.create(), "%matplotlib inline\nfrom IPython.display import display, HTML\n"
+                                           "!pip install requests\ndisplay(HTML('<b>x</b>'))\n6 * 7")
+        self.assertNotIn("error", said)
+        self.assertIn("requests: no tree of Stepjail has it", said["stderr"][0]["text"])
+        self.assertEqual([one.get("html") for one in said["result"]], ["<b>x</b>", None])
+        self.assertEqual(said["result"][1]["text"], "42")
+
     def test_output_that_is_cut(self):
         said = self.execute(self.create(), "print('x' * 100000, end='end')")["stdout"]
         text = "".join(one["text"] for one in said)
