@@ -63,6 +63,8 @@ def find_tests(files):
             tree = ast.parse(data, name)
         except (SyntaxError, ValueError) as problem:
             raise Problem(f"{name}, line {getattr(problem, 'lineno', 1)}: {problem}")
+        except (RecursionError, MemoryError):
+            raise Problem(f"{name}: its code is nested deeper than Python's parser goes")
         for one in ast.walk(tree):
             if isinstance(one, ast.Import):
                 imports |= {alias.name.split(".")[0] for alias in one.names}

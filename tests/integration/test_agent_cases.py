@@ -85,7 +85,6 @@ __main__.same = __main__.holds = __main__.compare_cases = lambda *a: {"stands": 
     "equals anything": "class Yes:\n    __eq__ = lambda s, o: True\ndef add(a, b): return Yes()\n",
     "equals any number": "class Yes(int):\n    __eq__ = lambda s, o: True\n"
                          "def add(a, b): return Yes(7)\n",
-    "looks like a number": "class Int(int):\n    pass\ndef add(a, b): return Int(a + b)\n",
     "looks like text": "def add(a, b): return str(a + b)\n",
     "any exception": "class TypeErrors(TypeError, ValueError):\n    pass\n"
                      "def add(a, b): raise TypeErrors\n",
@@ -120,7 +119,42 @@ VALUES = [
     ("[1, [2.0]]", "(1, [2])", True), ("[1, 2]", "[1]", False), ("[]", "{}", False),
     ('{"a": [1.0]}', "{'a': (1,)}", True), ('{"a": 1}', "{'a': 1, 'b': 2}", False),
     ('{"1": 1}', "{1: 1}", False), ('"\\u00e9\\u0000"', "'\\xe9\\0'", True),
-    ('"\\ud800"', "'\\ud800'", True), ("[1]", "{1}", False), ("1.0", "float('inf')", False),
+    ('"\\ud800"', "'\\ud800'", True), ("1.0", "float('inf')", False),
+    # by their content, whatever their types
+    ("5", "type('Int', (int,), {})(5)", True), ("1.5", "type('F', (float,), {})(1.5)", True),
+    ('"a"', "type('S', (str,), {})('a')", True), ("[1, 2]", "type('L', (list,), {})((1, 2))", True),
+    ('{"a": [1]}', "collections.OrderedDict(a=collections.deque([1]))", True),
+    ('{"a": 2}', "collections.Counter('aa')", True), ('{"a": 1}', "types.MappingProxyType({'a': 1})", True),
+    ("[1, 2]", "collections.namedtuple('P', 'x y')(1, 2)", True), ("[0, 1, 2]", "range(3)", True),
+    ("[3, 1, 2]", "{1, 2, 3}", True), ("[[1, \"a\"], 2.5]", "frozenset([2.5, (1, 'a')])", True),
+    ("[1, 2]", "{1, 2, 3}", False), ("[1, 1]", "{1}", False), ("[1]", "{2}", False), ("{}", "set()", False),
+    ("[1, 2]", "array.array('i', [1, 2])", True), ('["a"]', "{'a': 1}.keys()", True), ("1", "Color.RED", True),
+    ("0.3", "decimal.Decimal('0.3')", True), ("100", "decimal.Decimal('1E+2')", True),
+    ("0.25", "fractions.Fraction(1, 4)", True), ("2", "fractions.Fraction(4, 2)", True),
+    ("0.3", "decimal.Decimal('0.31')", False), ("NaN", "float('nan')", True), ("Infinity", "math.inf", True),
+    ("-Infinity", "math.inf", False), ("NaN", "1.0", False), ("[NaN, 1]", "[decimal.Decimal('NaN'), 1]", True),
+    ("NaN", "None", False), ('{"$set": [1]}', "{'$set': [1]}", True), ('{"$int": "0x5"}', "5", False),
+    ("5", "{'$int': '0x5'}", False), ('{"a": {"$dict": []}}', "{'a': {'$dict': []}}", True),
+    # of any size
+    ("1" * 5000, "int('1' * 2500) * 10**2500 + int('1' * 2500)", True),
+    ("1" * 5000, "10**4999", False), ("[" * 3000 + "]" * 3000, "nested(3000)", True),
+    ("[" * 3000 + "]" * 3000, "nested(3001)", False), ('"' + "x" * 100000 + '"', "'x' * 100000", True),
+]
+HELP = """import array, collections, decimal, enum, fractions, math, types
+Color = enum.IntEnum("Color", "RED")
+def nested(depth):
+    value = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+"""
+# as above, of what the tree data has
+NUMPY = [
+    ("5", "np.int64(5)", True), ("1.5", "np.float32(1.5)", True), ("true", "np.bool_(True)", True),
+    ("1", "np.bool_(True)", False), ("[[1, 2], [3, 4]]", "np.arange(1, 5).reshape(2, 2)", True),
+    ("[1, 2]", "np.array([1, 3])", False), ("0.5", "np.longdouble(0.5)", True), ("3", "np.array(3)", True),
+    ('["a"]', "np.array(['a'])", True), ('{"a": [1, 2.5]}', "{np.str_('a'): [np.int8(1), np.float64(2.5)]}", True),
+    ("NaN", "np.nan", True), ("[1, 2]", "pd.Series([1, 2])", True), ("[3]", "pd.Index([3])", True),
 ]
 
 
@@ -194,20 +228,38 @@ class Cases(WaysCase):
         self.assertIn('gave {"returns": 9}', o["steps"][1]["observation"])
         self.assertNotIn(SECRET, json.dumps(o) + err)
 
-    def test_values(self):
+    def judge_values(self, table, before, *more):
         for good in True, False:
-            rows = [row for row in VALUES if row[2] == good]
+            rows = [row for row in table if row[2] == good]
             cases = "[%s]" % ",".join('{"call": "solution.f", "args": [%d], "returns": %s}' %
                                       (n, row[0]) for n, row in enumerate(rows))
             made = ", ".join(f"lambda: {row[1]}" for row in rows)
-            code = f"def f(n):\n    return [{made}][n]()\n"
-            status, o, err = self.judged(code, cases)
+            code = before + f"def f(n):\n    return [{made}][n]()\n"
+            status, o, err = self.judged(code, cases, *more)
             self.assertEqual(status, 0 if good else 3, err)
             self.assertIn("" if good else f"{len(rows)} of {len(rows)} calls failed", err)
 
+    def test_values(self):
+        self.judge_values(VALUES, HELP)
+
+    def test_values_of_numpy(self):
+        self.judge_values(NUMPY, "import numpy as np, pandas as pd\n", "--rootfs", "data")
+
+    def test_numbers_that_are_passed(self):
+        """As long as they are, and the solution is called with Python's own limits, as in a program."""
+        code = ("import sys\ndef f(n, deep):\n    depth = 0\n    while deep: deep, depth = deep[0], depth + 1\n"
+                "    return [n.bit_length(), depth, sys.getrecursionlimit(), sys.get_int_max_str_digits()]\n")
+        case = '[{"call": "solution.f", "args": [%s, %s], "returns": [16610, 2999, %d, %d]}]' % (
+            "1" + "0" * 5000, "[" * 3000 + "]" * 3000, 1000, 4300)
+        status, o, err = self.judged(code, case)
+        self.assertEqual(status, 0, err)
+
     def test_words(self):
-        rows = [("def add(a, b): return {a, b}", "a set is not a plain value"),
+        rows = [("def add(a, b): return object()", "a object is not a plain value"),
+                ("def add(a, b): return {a, b}", '{"returns": {"$set": [2, 3]}}'),
+                ("def add(a, b):\n    x = []\n    x.append(x)\n    return x", "or holds itself"),
                 ("import nothing", "No module named 'nothing'"),
+                ("import sys\nsys.exit(3)", 'gave {"cannot be called": "SystemExit: 3"}'),
                 ("def sub(a, b): pass", "has no attribute 'add'"),
                 ("def add(a, b): raise KeyError('deep')", "KeyError: 'deep'"),
                 ("def add(a, b): return {'\\x1b[2J\\u202e': 1}", '{"\\u001b[2J\\u202e": 1}'),
@@ -217,6 +269,9 @@ class Cases(WaysCase):
                 status, o, err = self.judged(code, CASES, "--step-time", "3s")
                 self.assertEqual(status, 3, err)
                 self.assertIn(words, o["steps"][1]["observation"])
+                # of frames there are those of the solution alone
+                self.assertNotIn('File "<', o["steps"][1]["observation"])
+                self.assertNotIn("importlib", o["steps"][1]["observation"])
 
     def test_refused_cases(self):
         case = CASES[0]
@@ -232,8 +287,7 @@ class Cases(WaysCase):
             ([{**case, "call": "json.loads"}], "Python has a module"),
             ([{**case, "args": {}}], '"args" must be a list'),
             ([{**case, "kwargs": []}], '"kwargs" an object'),
-            ([{**case, "returns": float("nan")}], "NaN is no JSON"),
-            ([{**case, "returns": float("inf")}], "Infinity is no JSON"),
+            ("[" * 30000 + "]" * 30000, "case 1: it must be an object"),
         ]
         for cases, words in rows:
             with self.subTest(words=words):
