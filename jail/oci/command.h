@@ -28,7 +28,7 @@ enum option_id {
 struct call {
 	const char
 		*option[OPTION_COUNT]; /* its value, "" if it has none; NULL: not given */
-	const char *id;
+	const char *name, *id;
 	char *const *words; /* what comes behind it, and a NULL */
 };
 
@@ -59,8 +59,7 @@ int command_state(const struct call *c, struct err *e);
 int command_kill(const struct call *c, struct err *e);
 int command_delete(const struct call *c, struct err *e);
 int command_ps(const struct call *c, struct err *e);
-int command_pause(const struct call *c, struct err *e);
-int command_resume(const struct call *c, struct err *e);
+int command_freeze(const struct call *c, struct err *e); /* pause, resume */
 int command_exec(const struct call *c, struct err *e);
 int command_events(const struct call *c, struct err *e);
 int command_explain(const struct call *c, struct err *e);

@@ -234,6 +234,15 @@ struct process process_find(pid_t pid)
 	return p;
 }
 
+ino_t process_file(pid_t pid, const char *name)
+{
+	char path[64];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return stat(path, &st) < 0 ? 0 : st.st_ino;
+}
+
 int process_hold(const struct process *p)
 {
 	cleanup_fd int fd = p->pid > 0 ? (int)syscall(SYS_pidfd_open, p->pid, 0) : -1;

@@ -89,6 +89,10 @@ int container_start_fd(const struct container *c);
 /** process_find() - Note a process by its pid; start is 0 where it has ended */
 struct process process_find(pid_t pid);
 
+/** process_file() - The inode of a file that /proc has for it, such as "exe"; 0 where it
+ * cannot be seen */
+ino_t process_file(pid_t pid, const char *name);
+
 /**
  * process_hold() - Get a pidfd of this process, and of no other
  *

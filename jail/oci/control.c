@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "init/io.h"
@@ -88,20 +87,11 @@ int container_running(struct container *box, const struct call *c, struct err *e
 	return r == 0 && container_status(box) == STATUS_STOPPED ? not_running(e) : r;
 }
 
-static ino_t pid_namespace(pid_t pid)
-{
-	char path[64];
-	struct stat st;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	return stat(path, &st) < 0 ? 0 : st.st_ino;
-}
-
 /* signal all processes of the jail, or print them where @signal is 0 */
 static int each_inside(const struct container *box, int signal, bool json, struct err *e)
 {
 	/* its PID namespace, which is the jail's alone */
-	ino_t inside = pid_namespace(box->program.pid);
+	ino_t inside = process_file(box->program.pid, "ns/pid");
 	const char *name, *before = json ? "[" : "PID\n";
 
 	/* still of this process? */
@@ -114,7 +104,7 @@ static int each_inside(const struct container *box, int signal, bool json, struc
 	while (list && (name = folder_next(list))) {
 		pid_t pid = (pid_t)strtol(name, NULL, 10);
 
-		if (pid <= 0 || pid_namespace(pid) != inside)
+		if (pid <= 0 || process_file(pid, "ns/pid") != inside)
 			continue;
 		if (signal)
 			(void)send_signal(process_find(pid), signal);
@@ -210,8 +200,9 @@ int container_leaf(struct container *box, const struct call *c, char *leaf, size
 				 c->id);
 }
 
-static int freeze(const struct call *c, const char *value, struct err *e)
+int command_freeze(const struct call *c, struct err *e)
 {
+	const char *value = strcmp(c->name, "pause") == 0 ? "1" : "0";
 	char leaf[PATH_MAX], path[PATH_MAX + 64];
 	cleanup_container struct container box = CONTAINER_NONE;
 	int r = container_leaf(&box, c, leaf, sizeof(leaf), e);
@@ -221,16 +212,6 @@ static int freeze(const struct call *c, const char *value, struct err *e)
 	(void)snprintf(path, sizeof(path), "%s/cgroup.freeze", leaf);
 	r = io_write_file_at(AT_FDCWD, path, value);
 	return r < 0 ? err_set(e, -r, "write %s into %s", value, path) : 0;
-}
-
-int command_pause(const struct call *c, struct err *e)
-{
-	return freeze(c, "1", e);
-}
-
-int command_resume(const struct call *c, struct err *e)
-{
-	return freeze(c, "0", e);
 }
 
 int command_explain(const struct call *c, struct err *e)

@@ -27,6 +27,7 @@
 
 #define REPORT_BYTES (1U << 20)
 #define START_MS 30000
+#define EXEC_MS 5000 /* for a program to be executed, or for the words of why not */
 
 /* what create has in its hands */
 struct making {
@@ -147,26 +148,20 @@ static void become_watcher(struct making *m, const char *stepjail)
 	_exit(1);
 }
 
-/* the report has the words of a jail that could not be made */
-static int tell_failure(const struct making *m, struct err *e)
+/* what the report says of a jail that could not be made, or of a program that could not
+ * be started; 0 where it says nothing, and there are no @other words */
+static int read_failure(const struct container *box, int errnum, const char *other,
+			struct err *e)
 {
 	cleanup_free char *text = words_allocate(REPORT_BYTES);
-	siginfo_t end;
-
-	/* undo() waits for it, too */
-	(void)waitid(P_PID, (id_t)m->child, &end, WEXITED | WNOWAIT);
-
-	ssize_t n = io_read_file_at(m->box.folder, "report.json", text, REPORT_BYTES);
+	ssize_t n = io_read_file_at(box->folder, "report.json", text, REPORT_BYTES);
 	cJSON *report = n > 0 ? cJSON_Parse(text) : NULL;
 	const char *words = bundle_text(report, "error");
+	int r = words[0] || other ? err_say(e, errnum, "%s", words[0] ? words : other)
+				  : 0;
 
-	(void)err_say(
-		e, ECHILD, "%s",
-		words[0]
-			? words
-			: "stepjail run ended before the jail was ready: its words are on stderr");
 	cJSON_Delete(report);
-	return -ECHILD;
+	return r;
 }
 
 static void describe(struct making *m, const char *id)
@@ -184,6 +179,7 @@ static void describe(struct making *m, const char *id)
 static int launch(struct making *m, struct err *e)
 {
 	char stepjail[PATH_MAX], pid[16];
+	siginfo_t end;
 	int r = find_stepjail(stepjail, sizeof(stepjail), e);
 
 	if (r == 0)
@@ -200,8 +196,14 @@ static int launch(struct making *m, struct err *e)
 	io_close_fd(&m->ready[1]);
 	if (r == 0 && write(m->go[1], "g", 1) != 1)
 		r = err_set(e, errno, "let the container's watcher go");
-	if (r == 0 && io_read_text(m->ready[0], pid, sizeof(pid)) <= 0)
-		r = tell_failure(m, e);
+	if (r == 0 && io_read_text(m->ready[0], pid, sizeof(pid)) <= 0) {
+		/* undo() waits for it, too */
+		(void)waitid(P_PID, (id_t)m->child, &end, WEXITED | WNOWAIT);
+		r = read_failure(
+			&m->box, ECHILD,
+			"stepjail run ended before the jail was ready: its words are on stderr",
+			e);
+	}
 	if (r < 0)
 		return r;
 	m->box.program = process_find((pid_t)strtol(pid, NULL, 10));
@@ -250,6 +252,23 @@ int command_create(const struct call *c, struct err *e)
 	return r;
 }
 
+/* The gate is open: until another file is executed than the one that waited there, or
+ * the process is gone. The report of a program that could not be started is there when
+ * the watcher has ended. */
+static int await_exec(const struct container *box, ino_t waited, struct err *e)
+{
+	ino_t now = 0;
+
+	for (int ms = 0; ms < EXEC_MS && (!now || now == waited); ms++) {
+		now = process_file(box->program.pid, "exe");
+		if (process_await(&box->program, 1))
+			return process_await(&box->watcher, EXEC_MS)
+				       ? read_failure(box, ENOEXEC, NULL, e)
+				       : 0;
+	}
+	return 0;
+}
+
 int command_start(const struct call *c, struct err *e)
 {
 	cleanup_container struct container box = CONTAINER_NONE;
@@ -263,11 +282,14 @@ int command_start(const struct call *c, struct err *e)
 		return err_say(e, EINVAL,
 			       "container '%s' is %s: only a created one is started",
 			       c->id, status_names[container_status(&box)]);
+
+	ino_t waited = process_file(box.program.pid, "exe");
+
 	if (write(fd, "s", 1) != 1)
 		return err_set(e, errno, "start '%s'", c->id);
 	/* when the last reader closes it */
 	return poll(&taken, 1, START_MS) == 1
-		       ? 0
+		       ? await_exec(&box, waited, e)
 		       : err_say(e, ETIMEDOUT, "start '%s': its watcher does not answer",
 				 c->id);
 }

@@ -33,8 +33,8 @@ static const struct command {
 	{ "ps", 1, command_ps, "print its processes" },
 	{ "events", 1, command_events,
 	  "print what it uses, every 5 s, or once with --stats" },
-	{ "pause", 1, command_pause, "freeze its processes" },
-	{ "resume", 1, command_resume, "thaw them" },
+	{ "pause", 1, command_freeze, "freeze its processes" },
+	{ "resume", 1, command_freeze, "thaw them" },
 	{ "explain", 0, command_explain, "print what becomes of a bundle's members" },
 	{ "features", 0, command_features, "print what this runtime can do" },
 	{ "help", 0, command_help, "print this" },
@@ -134,6 +134,7 @@ static int dispatch(struct call *c, int argc, char **argv, struct err *e)
 	if (argc - optind > command->words || (command->words && !argv[optind]))
 		return err_say(e, EINVAL,
 			       "%s: a word is missing, or one too many: see help", name);
+	c->name = name;
 	c->id = argv[optind];
 	c->words = argv + optind + (c->id != NULL);
 	return command->act(c, e);
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
 		return 0;
 	if (c.option[OPTION_LOG])
 		write_log(c.option[OPTION_LOG], &e);
-	/* unless stepjail has said it there, see tell_failure() */
+	/* unless stepjail has said it there, see read_failure() */
 	if (r != -ECHILD || c.option[OPTION_CONSOLE_SOCKET])
 		(void)fprintf(stderr, "stepjail-oci: %s\n", e.text);
 	return STATUS_FAILED;

@@ -29,13 +29,6 @@ void words_memory(void)
 	cJSON_InitHooks(&(cJSON_Hooks){ words_allocate, free });
 }
 
-static void add_text(struct words *w, char *text)
-{
-	w->word = or_end(realloc(w->word, (w->count + 2) * sizeof(w->word[0])));
-	w->word[w->count++] = text;
-	w->word[w->count] = NULL;
-}
-
 static char *print(const char *fmt, va_list args)
 {
 	char *text = NULL;
@@ -47,9 +40,11 @@ void words_add(struct words *w, const char *fmt, ...)
 {
 	va_list args;
 
+	w->word = or_end(realloc(w->word, (w->count + 2) * sizeof(w->word[0])));
 	va_start(args, fmt);
-	add_text(w, print(fmt, args));
+	w->word[w->count++] = print(fmt, args);
 	va_end(args);
+	w->word[w->count] = NULL;
 }
 
 void words_put(struct words *w, const char *name, const char *fmt, ...)

@@ -46,6 +46,32 @@ class Oci(OciScene):
         self.done("delete", "--force", "a")
         self.assertEqual(os.listdir(f"{self.folder}/state"), [])
 
+    def test_programs_that_cannot_be_started(self):
+        """start says so, with the program's name; the same of what ends at once is no failure."""
+        for name, text in (("lost", "#!/no/such/interpreter\n"), ("empty", ""), ("plain", "print(1)\n")):
+            os.chmod(self.file(name, text), 0o644 if name == "plain" else 0o755)
+        binds = [{"destination": f"/work/{name}", "type": "bind", "source": f"{self.folder}/{name}",
+                  "options": ["bind", "ro"]} for name in ("lost", "empty", "plain")]
+        for number, (args, words) in enumerate((
+                (["nosuch"], "nosuch: No such file"), (["/bin/nosuch"], "/bin/nosuch: No such file"),
+                (["/bin/python3/x"], "/bin/python3/x: Not a directory"), (["/etc"], "/etc: Permission denied"),
+                (["/etc/passwd"], "/etc/passwd: Permission denied"), (["/work/lost"], "/work/lost: No such file"),
+                (["/work/empty"], "/work/empty: Exec format error"),
+                (["/work/plain"], "/work/plain: Permission denied"))):
+            with self.subTest(args=args):
+                name = f"n{number}"
+                pid = self.create(name, "", {"process": {"args": args}, "mounts": binds})
+                self.assertIn(words, self.refused("start", name))
+                self.assertIn(self.end(pid), (126, 127))
+                self.assertEqual(self.status(name), "stopped")
+                self.done("delete", name)
+        for number in range(20):
+            pid = self.create(f"q{number}", f"raise SystemExit({number})")
+            self.done("start", f"q{number}")
+            self.assertEqual(self.end(pid), number)
+        self.assertIn("/nowhere", self.refused("create", "--bundle", self.bundle(
+            "lost-folder", "", {"process": {"cwd": "/nowhere"}}), "c"))
+
     def test_signals(self):
         caught = ("import signal, time; signal.signal(signal.SIGTERM, lambda *a: exit(3));"
                   "print('up', flush=True); time.sleep(1000)")
