@@ -5,6 +5,9 @@ beginning and leaves the calls alone in a file; call_cases() gets that, in a jai
 and leaves replies in a file; compare_cases() gets those and the cases in a further jail, where the
 solution has never been. Whatever a solution makes of its own process, all it can do is reply, in
 JSON, and a reply is right or wrong.
+
+Values are compared by what is in them: plain() takes numpy's numbers, sets or Decimals for what JSON
+has. Python's limits on depth and digits are lifted for that, and not for the solution: deep().
 """
 import collections.abc
 import decimal
