@@ -95,7 +95,7 @@ enum step_file_op {
 	STEP_FILE_LIST = 3, /* write an entry a file, see init/serve_wire.h */
 };
 
-/* WIRE_FILE; the path follows, relative to /work, without a NUL */
+/* WIRE_FILE; the path follows, relative to /work or below it, without a NUL */
 struct step_file {
 	uint32_t op;        /* enum step_file_op */
 	uint32_t mode;      /* PUT: permission bits */

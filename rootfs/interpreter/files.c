@@ -6,9 +6,10 @@
  *   The client is outside and the files are the user's code's, which may be running in
  *   another process at this moment. So it is done in here, with a step's rights, by a
  *   process that has run none of that code: whatever a path turns out to be, no wall is
- *   crossed. What is left to mind is to do as asked or not at all. A path is walked part
- *   by part, each from the folder before it, and no symbolic link is followed; only
- *   regular files are opened for their bytes, so that no FIFO keeps anybody waiting. A
+ *   crossed. What is left to mind is to do as asked or not at all. A path is relative to
+ *   /work, or begins with it, as code would write it; "." in it is nothing, and ".." is
+ *   refused. It is walked part by part, each from the folder before it, and no symbolic
+ *   link is followed; only regular files are opened for their bytes, so that no FIFO keeps anybody waiting. A
  *   file that is put appears whole, by rename(2), or not.
  *
  *   The data come and go by a fd whose other end is stepjail's. The end of a put's data
@@ -63,32 +64,61 @@ static bool is_name(const char *part)
 	return *part && strcmp(part, ".") != 0 && strcmp(part, "..") != 0;
 }
 
-/* cut the path into parts, each with its NUL, before anything is made; 0 or -EINVAL */
-static int cut(char *path)
+/* a path as code may name it, without the folder that files are in; NULL where it is in
+ * another one */
+static char *inside(char *path)
 {
-	char *slash;
+	/* the second is a link to the first, in the trees that have it */
+	static const char *const names[] = { ROOM, "/home/user" };
 
-	for (; (slash = strchr(path, '/')); path = slash + 1) {
-		*slash = '\0';
-		if (!is_name(path))
-			return -EINVAL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t n = strlen(names[i]);
+
+		if (strncmp(path, names[i], n) == 0 &&
+		    (path[n] == '/' || path[n] == '\0'))
+			return path + n;
 	}
-	return is_name(path) ? 0 : -EINVAL;
+	return *path == '/' ? NULL : path;
+}
+
+/* put the path's names behind each other, each with its NUL, before anything is made: how
+ * many bytes these are, none for the room itself; or -EINVAL */
+static ssize_t cut(char *rest, char *names)
+{
+	const char *begin = names, *part;
+
+	while ((part = strsep(&rest, "/"))) {
+		size_t n = strlen(part) + 1;
+
+		if (strcmp(part, "..") == 0)
+			return -EINVAL;
+		if (!is_name(part))
+			continue;
+		memmove(names, part, n);
+		names += n;
+	}
+	return names - begin;
 }
 
 /* walk down to the folder of the path's last part */
 static int walk(struct job *j, size_t length)
 {
 	bool make = j->ask.op == STEP_FILE_PUT;
-	bool top = j->ask.op == STEP_FILE_LIST && strcmp(j->path, ".") == 0;
-	const char *end = j->path + length;
+	char *path = inside(j->path);
 
 	/* a NUL would end the path where its sender did not mean it to */
-	if (memchr(j->path, '\0', length) || (!top && cut(j->path) < 0))
+	if (!path || memchr(j->path, '\0', length))
 		return -EINVAL;
-	j->name = j->path;
+
+	const char *slash = strrchr(path, '/');
+	bool folder = !is_name(slash ? slash + 1 : path); /* by its end */
+	ssize_t size = cut(path, j->path);
+
+	if (size < 0 || (folder && j->ask.op != STEP_FILE_LIST))
+		return -EINVAL;
+	j->name = size ? j->path : ".";
 	j->folder = step_into(AT_FDCWD, ROOM, false);
-	while (j->folder >= 0 && j->name + strlen(j->name) < end) {
+	while (size && j->folder >= 0 && j->name + strlen(j->name) + 1 < j->path + size) {
 		int next = step_into(j->folder, j->name, make);
 
 		io_close_fd(&j->folder);

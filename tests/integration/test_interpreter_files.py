@@ -60,10 +60,11 @@ class Files(OneJail, unittest.TestCase):
         for operation in (PUT, GET, LIST):
             for path, errnum in (("/etc/passwd", errno.EINVAL), ("..", errno.EINVAL),
                                  ("../etc/passwd", errno.EINVAL), ("a/../../x", errno.EINVAL),
-                                 ("d/..", errno.EINVAL), ("d//f", errno.EINVAL),
-                                 ("d/./f", errno.EINVAL), ("./d", errno.EINVAL),
-                                 ("d/", errno.EINVAL), ("d/f\0", errno.EINVAL),
-                                 ("\0", errno.EINVAL), ("d/.", errno.EINVAL),
+                                 ("d/..", errno.EINVAL), ("/work/../etc/passwd", errno.EINVAL),
+                                 ("/workx", errno.EINVAL), ("//work/d", errno.EINVAL),
+                                 ("/home/other", errno.EINVAL), ("/", errno.EINVAL),
+                                 ("/work/out/passwd", errno.ENOTDIR), ("d/f\0", errno.EINVAL),
+                                 ("\0", errno.EINVAL), ("/home/user/..", errno.EINVAL),
                                  ("out/passwd", errno.ENOTDIR), ("in/f", errno.ENOTDIR),
                                  ("d/f/x", errno.ENOTDIR), ("n" * 256, errno.ENAMETOOLONG),
                                  ("d/" * 2000 + "x", errno.ENOENT)):
@@ -71,7 +72,10 @@ class Files(OneJail, unittest.TestCase):
                     continue  # it makes them
                 self.assertEqual(self.zero.file(operation, path, b"")[0], errnum,
                                  (operation, path[:50]))
-        for path, errnum in ((".", errno.EINVAL), ("d/p", errno.ELOOP), ("d", errno.EISDIR),
+        for path in (".", "d/", "d/.", "/work", "/work/", "d/f/"):
+            for operation in (PUT, GET):
+                self.assertEqual(self.zero.file(operation, path, b"")[0], errno.EINVAL, path)
+        for path, errnum in (("d/p", errno.ELOOP), ("d", errno.EISDIR),
                              ("d/fifo", errno.EOPNOTSUPP), ("none", errno.ENOENT)):
             self.assertEqual(self.zero.file(GET, path)[0], errnum, path)
         for path, errnum in (("out", errno.ENOTDIR), ("d/f", errno.ENOTDIR),
@@ -80,6 +84,19 @@ class Files(OneJail, unittest.TestCase):
         self.assertEqual(self.zero.file(PUT, "d", b"x")[0], errno.EISDIR)
         self.assertEqual(self.zero.file(9, "d/f")[0], errno.EINVAL)
         self.assertEqual(set(self.list()), {b"d", b"in", b"out"})
+
+    def test_one_place(self):
+        """By each way to write it: relative, below /work, and by the name that other sandboxes have for it."""
+        self.zero.file(PUT, "d/f", b"1")
+        self.assertEqual(self.run_step("open('/home/user/d/f').read()"), "'1'")
+        for path in ("d//f", "./d/./f", "/work/d/f", "/work//d/f", "/home/user/d/f"):
+            self.assertEqual(self.zero.file(GET, path), (0, 1, b"1"), path)
+            self.assertEqual(self.zero.file(PUT, path, b"2")[0], 0, path)
+            self.assertEqual(self.run_step("open('d/f').read(), open('d/f', 'w').write('1')"), "('2', 1)")
+        for path in ("d", "d/", "./d", "d/.", "/work/d", "/work/d/", "/home/user/d"):
+            self.assertEqual(self.list(path), {b"f": (b"-", 1)}, path)
+        for path in (".", "/work", "/work/", "/home/user", "./."):
+            self.assertEqual(self.list(path), {b"d": (b"d", 60)}, path)
 
     def test_put_replaces_a_link_and_not_its_aim(self):
         self.run_step("open('/work/aim', 'w').write('kept'); os.symlink('aim', '/work/link')")

@@ -56,6 +56,13 @@ class Steps(unittest.TestCase):
         self.assertIn("\n[134465 bytes left out]\n", step.stdout)
         self.assertTrue(step.stdout.startswith("bbb") and step.stdout.endswith("bbb\n"))
 
+    def test_a_path_as_code_has_it(self):
+        for path in "a/b", "./a/b", "/work/a/b", "/home/user/a/b":
+            self.session.put(path, path)
+            self.assertEqual((self.session.get("a/b").decode(), self.session.run(f"open({path!r}).read()").text),
+                             (path, repr(path)))
+            self.assertEqual([entry.name for entry in self.session.list(path[:-2])], ["b"])
+
     def test_input_ends(self):
         self.assertIn("EOFError", self.session.run("input()").error)
 
