@@ -34,6 +34,7 @@ __builtins__ = vars(builtins).copy()  # what the functions below look names up i
 
 _streams = [None, None, None]  # of fds 0, 1 and 2
 _file, _lines = None, []  # the program that steps are pieces of, as far as they have come
+failed = None  # of the last step that raised an exception: its name, and what it says
 touched = False  # one of the streams was read from, closed or detached
 _modules = sys.modules
 _main = _modules["__main__"].__dict__
@@ -217,6 +218,17 @@ def trace(problem):
         return f"{type(problem).__name__} ({type(second).__name__} in showing it)\n"
 
 
+def remember(problem):
+    """The exception's name and words, for a client that wants them apart from the traceback."""
+    global failed
+    try:
+        words = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+        words = words if len(repr(words)) < _text_max // 2 else words[:_text_max // 16] + "..."
+    except Exception:
+        words = ""
+    failed = type(problem).__name__[:1000], words
+
+
 def exit_status(problem):
     """What Python itself makes of sys.exit(problem.code)."""
     code = problem.code
@@ -341,5 +353,6 @@ def conclude(problem):
         how, status = EXIT, exit_status(problem)
     elif problem is not None:
         how, shown = EXCEPTION, bounded(trace(problem))
+        remember(problem)
     flush()
     return how, status, shown

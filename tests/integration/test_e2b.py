@@ -148,19 +148,32 @@ class Execute(Scene):
 
     def test_errors(self):
         sandbox = self.create()
+        odd = "a\\nTraceback (most recent call last):\\n  File b\\nKeyError: 5"
         for code, name, value in (("1 / 0", "ZeroDivisionError", "division by zero"),
-                                  ("raise ValueError('a\\n  File b\\nc')", "ValueError", None),
+                                  (f"raise ValueError('{odd}')", "ValueError", odd.replace("\\n", "\n")),
                                   ("class MyError(Exception): pass\nraise MyError", "MyError", ""),
-                                  ("import json; json.loads('')", "JSONDecodeError", None),
+                                  ("class E(Exception):\n  def __str__(self): return 'KeyError: x'\nraise E", "E",
+                                   "KeyError: x"),
+                                  ("class E(Exception):\n  def __str__(self): 1 / 0\nraise E", "E", ""),
+                                  ("raise KeyError('a')", "KeyError", "'a'"), ("raise OSError('')", "OSError", ""),
+                                  ("raise Exception('\\ud800\\0é')", "Exception", "\ufffd\0é"),
+                                  ("raise ExceptionGroup('two', [ValueError(1), TypeError(2)])", "ExceptionGroup",
+                                   "two (2 sub-exceptions)"),
+                                  ("try: 1 / 0\nexcept Exception as e: raise RuntimeError('of it') from e",
+                                   "RuntimeError", "of it"),
+                                  ("import json; json.loads('')", "JSONDecodeError",
+                                   "Expecting value: line 1 column 1 (char 0)"),
                                   ("x = (", "SyntaxError", "'(' was never closed"), ("exit(3)", "SystemExit", "3"),
                                   ("import os; os.kill(os.getpid(), 9)", "ProcessDied", None)):
             with self.subTest(code):
                 error, = self.execute(sandbox, code)["error"]
-                if name != "ValueError":
-                    self.assertEqual(error["name"], name)
+                self.assertEqual(error["name"], name)
                 if value is not None:
                     self.assertEqual(error["value"], value)
                 self.assertTrue(error["traceback"])
+        said = self.execute(sandbox, "raise ValueError('x' * 100000)")
+        self.assertRegex(said["error"][0]["value"], r"^x{1000,}\.\.\.$")
+        self.assertEqual(said["number_of_executions"], [{"execution_count": 15}])
         said = self.execute(sandbox, "import os; os.system('id')")
         self.assertIn("refused: execve", said["stderr"][0]["text"])
 

@@ -57,6 +57,42 @@ class Files(Scene):
         done = self.ask(self.sandbox, "POST", "/files?path=e", b"raw", **{"Content-Type": "application/octet-stream"})
         self.assertEqual((done.status, self.read("e").data), (200, b"raw"))
 
+    def test_one_place(self):
+        """What a client names and what code opens: the same file by the same path, in both directions."""
+        for number, path in enumerate(("/home/user/a.csv", "/home/user/d/b.csv", "/work/c.csv", "e.csv", "./f.csv")):
+            self.assertEqual(self.write(("x", b"by client"), path=path).status, 200, path)
+            self.assertEqual(self.value(self.sandbox, f"open({path!r}).read()"), "'by client'", path)
+            self.execute(self.sandbox, f"with open({path!r}, 'w') as f: f.write('by code')")
+            self.assertEqual(self.read(path).data, b"by code", path)
+        self.assertEqual(self.value(self.sandbox, "import os; os.chdir('/home/user/d'); sorted(os.listdir())"),
+                         "['b.csv']")
+        self.assertEqual(self.value(self.sandbox, "os.path.expanduser('~'), os.path.realpath('/home/user')"),
+                         "('/work', '/work')")
+        self.assertEqual(self.names("/home/user"), self.names("/work"))
+
+    def test_names_that_are_no_utf8(self):
+        """Each is got, told of, moved and removed by the name that a list has."""
+        self.execute(self.sandbox, r"import os; os.mkdir(b'\xff'); open(b'\xff/\xc3.txt', 'w').write('x'); "
+                                   r"open('\\xc3 real', 'w').write('y'); open(b'\xc3 real', 'w').write('z')")
+        self.assertEqual(self.names("."), ["/home/user/\\xc3 real", "/home/user/\\xc3 real", "/home/user/\\xff"])
+        self.assertEqual(self.names("\\xff"), ["/home/user/\\xff/\\xc3.txt"])
+        self.assertEqual(self.read("\\xff/\\xc3.txt").data, b"x")
+        self.assertEqual(self.read("\\xc3 real").data, b"y")
+        self.assertEqual(self.call(self.sandbox, "Stat", {"path": "\\xff/\\xc3.txt"})["entry"]["size"], "1")
+        self.call(self.sandbox, "Move", {"source": "\\xff/\\xc3.txt", "destination": "plain"})
+        self.assertEqual(self.read("plain").data, b"x")
+        self.call(self.sandbox, "Remove", {"path": "\\xff"})
+        self.assertEqual(self.value(self.sandbox, "os.path.exists(b'\\xff')"), "False")
+
+    def test_words_of_the_kernel(self):
+        """A failure is told by its number, whatever the paths in its words look like."""
+        odd = "[Errno 17] File exists] No such file or directory"
+        self.write(("x", b""), path=odd)
+        done = self.call(self.sandbox, "MakeDir", {"path": f"{odd}/below"}, 400)
+        self.assertEqual(done["message"], f"/home/user/{odd}/below: Not a directory")
+        self.assertEqual(self.call(self.sandbox, "MakeDir", {"path": odd}, 409)["message"],
+                         f"/home/user/{odd}: File exists")
+
     def test_paths_that_are_closed(self):
         for path in ("/etc/passwd", "../x", "/home/user/../../etc/passwd", "/home/other/x", "/", "/home", "/workx",
                      "a\0b", "x" * 5000):

@@ -200,6 +200,18 @@ class Legacy(Case):
         for arguments, said in (({"path": "no"}, "No such file"), ({"path": "../x"}, "GET: "),
                                 ({"path": ""}, "bytes of a path must be a number from 1 to 4096, and is 0")):
             self.assertIn(said, self.client.bad("get_file", session=session, **arguments))
+        for path in ("a", "./a", "/work/a", "/work//a", "/home/user/a"):  # one place
+            self.client.good("put_file", session=session, path=path, text=path)
+            done = self.client.good("python", session=session, code=f"open({path!r}).read() == {path!r}")
+            self.assertEqual((done["result"], self.client.good("get_file", session=session, path="a")["text"]),
+                             ("True", path))
+        self.assertEqual([len(self.client.good("list_files", session=session, path=path)["files"])
+                          for path in (".", "/work", "/work/d/", "d")], [2, 2, 2, 2])
+        self.client.good("python", session=session, code=r"open(b'd/\xc3.txt', 'w').write('x')")
+        self.assertIn(r"\xc3.txt", [one["name"] for one in self.client.good("list_files", session=session, path="d")["files"]])
+        self.assertEqual(self.client.good("get_file", session=session, path=r"/work/d/\xc3.txt")["text"], "x")
+        for path in ("/tmp/a", "/etc/passwd", "/workx"):
+            self.assertIn("is not below /work", self.client.bad("get_file", session=session, path=path))
         self.assertIn("one of them", self.client.bad("put_file", session=session, path="a"))
         self.assertIn("base64: ", self.client.bad("put_file", session=session, path="a", base64="*"))
 

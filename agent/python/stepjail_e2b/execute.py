@@ -3,7 +3,6 @@
 import base64
 import codecs
 import contextlib
-import re
 import time
 import traceback
 
@@ -25,19 +24,15 @@ def python_only(body):
         raise Refused(400, f"a jail runs Python, and no {language[:40]!r}")
 
 
-def error_of(result):
-    """Name, value and traceback of a step that came to no good end; None of one that did."""
+def error_of(result, raised):
+    """Name, value and traceback of a step that came to no good end; None of one that did. @raised: an exception's
+    name and words, as they were told apart from the traceback, or None."""
     if result.verdict == "exited":
         code = str(result.exit_code)
         return {"name": "SystemExit", "value": code, "traceback": f"SystemExit: {code}\n{outcome(result)}"}
     if result.error:
-        lines = result.error.rstrip("\n").split("\n")
-        last = max((at for at, line in enumerate(lines) if line.startswith("  File ")), default=0)
-        for at in range(last, len(lines)):
-            found = re.fullmatch(r"(?s)([^\W\d][\w.]*)(?:: (.*))?", "\n".join(lines[at:]))
-            if found and not lines[at].startswith("Traceback "):
-                return {"name": found[1].rpartition(".")[2], "value": found[2] or "", "traceback": result.error}
-        return {"name": "Exception", "value": lines[-1], "traceback": result.error}
+        name, value = raised or ("Exception", result.error.rstrip("\n").rpartition("\n")[2])
+        return {"name": name, "value": value, "traceback": result.error}
     if result.ok:
         return None
     said = outcome(result)
@@ -94,7 +89,7 @@ class Said:
         if text:
             self.line(type=name, text=text, timestamp=time.time_ns())
 
-    def ended(self, result):
+    def ended(self, result, raised):
         output = result.report["output"]
         for name, decoder in self.decoders.items():
             cut = output[name + "_cut"]
@@ -103,7 +98,7 @@ class Said:
         self.text("stderr", notes(result))
         for forms in results(result):
             self.line(**forms)
-        error = error_of(result)
+        error = error_of(result, raised)
         if error:
             self.line(type="error", **error)
 
@@ -123,7 +118,7 @@ async def execute(request, sandbox):
 
     async def step():
         try:
-            said.ended(await sandbox.execute(context, code, envs, said.heard))
+            said.ended(*await sandbox.execute(context, code, envs, said.heard))
             said.line(type="number_of_executions", execution_count=context.executions)
         except stepjail.Error as problem:
             said.failed(problem)

@@ -9,6 +9,7 @@ import time
 
 import stepjail
 from stepjail_e2b.sandboxes import HOME
+from stepjail_mcp import names
 from stepjail_mcp.http_connection import HEAD_MAX, Refused
 
 FILES_MAX = 256  # of one request
@@ -18,7 +19,8 @@ DISPOSITION = re.compile(rb"(?im)^content-disposition:[ \t]*form-data[ \t]*(?:;|
 
 
 def inside(path):
-    """A path as the wire has it, relative to /work: "." or "a/b". /home/user is /work, and all else is closed."""
+    """A path as the wire has it, relative to /work: "." or "a/b". /home/user is /work, for code, too, by a link in the
+    root tree; all else is closed."""
     if len(path) > 4000 or "\0" in path:
         raise Refused(400, "a path has at most 4000 characters, and no NUL")
     path = path.removeprefix("~/") if path != "~" else ""
@@ -31,7 +33,7 @@ def inside(path):
 
 
 def outside(path):
-    return HOME if path == "." else f"{HOME}/{path}"
+    return HOME if path == "." else f"{HOME}/{names.told(path)}"
 
 
 def refused_file(path, problem):
@@ -65,7 +67,7 @@ async def entry(sandbox, path):
 
 
 async def get(request, sandbox):
-    path = inside(request.query.get("path", ""))
+    path = await names.found(sandbox.session, inside(request.query.get("path", "")))
     found = await entry(sandbox, path)
     if found.kind == "-" and found.size > READ_MAX:
         raise Refused(413, f"{outside(path)} has {found.size} bytes, and {READ_MAX} can be handed out: read a part of "

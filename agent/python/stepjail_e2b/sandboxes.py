@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """sandboxes.py - a client's sandboxes: a session each, which ends at its time; and their contexts"""
+import ast
 import asyncio
 import contextlib
 import hmac
@@ -17,6 +18,7 @@ CONTEXTS_MAX = 16           # of a sandbox
 TIMEOUT, TIMEOUT_MAX = 300, 24 * 3600  # seconds that a sandbox lives
 HOME = "/home/user"         # as its clients call /work
 SET = "__import__('os').environ.update({})"
+RAISED = "__import__('stepjail_runner').failed"  # of rootfs/python/runner.py
 UNSET = "[__import__('os').environ.pop(name, None) for name in {}] and None"
 
 
@@ -116,18 +118,26 @@ class Sandbox:
             await self.prepare(context)
 
     async def execute(self, context, code, envs, heard):
-        """A client's step; the environment that is given for it is taken back behind it."""
+        """A client's step, and the name and words of what it raised, or None. The environment that is given for it is
+        taken back behind it."""
         async with context.lock:
             if envs:
                 await self.run(context.branch, SET.format(envs))
             try:
                 context.executions += 1
-                return await self.run(context.branch, code, heard)
+                result = await self.run(context.branch, code, heard)
+                return result, await self.raised(context) if result.error else None
             finally:
                 if envs:
                     with contextlib.suppress(stepjail.Refused):
                         await self.run(context.branch, UNSET.format(sorted(envs)))
                         await self.run(context.branch, SET.format(dict(self.envs)))
+
+    async def raised(self, context):
+        """What the context's last step raised. Not out of its traceback: an exception's words may look like that."""
+        with contextlib.suppress(stepjail.Refused, ValueError, SyntaxError, TypeError):
+            name, words = ast.literal_eval((await self.run(context.branch, RAISED)).text)
+            return str(name), str(words)
 
     async def aside(self, code):
         """Python that changes files and no context: on a branch that begins at state 0 each time."""

@@ -8,6 +8,7 @@ import json
 import time
 
 import stepjail
+from stepjail_mcp import names
 from stepjail_mcp.record import NotWritten
 from stepjail_mcp.sessions import ToolProblem
 
@@ -180,6 +181,13 @@ async def tool_branch(call, session, state=None):
     return said(session=await call.sessions.branch(session, state), branch_of=session)
 
 
+async def place_of(session, path):
+    """Where a session has a file: relative to /work, or below it by one of the names that code has for that."""
+    if path.startswith("/") and not path.startswith(("/work/", "/home/user/")) and path not in ("/work", "/home/user"):
+        raise ToolProblem(f"{path[:200]} is not below /work, where a session's files are")
+    return await names.found(session, path)
+
+
 @unbroken
 async def tool_put(call, session, path, text=None, base64_data=None):
     if (text is None) == (base64_data is None):
@@ -189,14 +197,16 @@ async def tool_put(call, session, path, text=None, base64_data=None):
     except ValueError as problem:
         raise ToolProblem(f"{'base64' if text is None else 'text'}: {problem}") from None
     held = call.sessions.held(session)
-    await held.session.put(path, data)
-    await held.session.record.put(path, data)
+    place = await place_of(held.session, path)
+    await held.session.put(place, data)
+    await held.session.record.put(place, data)
     return said(path=path, bytes=len(data))
 
 
 async def tool_get(call, session, path):
+    held = call.sessions.held(session).session
     try:
-        data = await call.sessions.held(session).session.get(path, limit=FILE_MAX)
+        data = await held.get(await place_of(held, path), limit=FILE_MAX)
     except stepjail.Refused as problem:
         if "File too large" in str(problem):
             raise ToolProblem(f"{path} has more than {FILE_MAX} bytes, and no more can be handed out: read a part of it "
@@ -213,8 +223,9 @@ async def tool_get(call, session, path):
 
 
 async def tool_files(call, session, path="."):
-    entries = await call.sessions.held(session).session.list(path)
-    return said(files=[{"name": e.name, "kind": {"-": "file", "d": "folder", "l": "link"}.get(e.kind, "other"),
+    held = call.sessions.held(session).session
+    entries = await held.list(await place_of(held, path))
+    return said(files=[{"name": names.told(e.name), "kind": {"-": "file", "d": "folder", "l": "link"}.get(e.kind, "other"),
                         "bytes": e.size} for e in entries])
 
 
@@ -225,7 +236,7 @@ def schema(required, **members):
 STRING, WHOLE = {"type": "string"}, {"type": "integer"}
 SESSION = {"type": "string", "description": "a session's handle"}
 STATE = {"type": "integer", "minimum": 0, "maximum": 2 ** 32 - 1, "description": "a state_number that python has told"}
-PATH = {"type": "string", "description": "below /work, such as data/a.csv"}
+PATH = {"type": "string", "description": "below /work, such as data/a.csv or /work/data/a.csv"}
 MAYBE = {"type": ["string", "null"]}
 # name: function, description, input, output
 TOOLS = {
