@@ -116,6 +116,13 @@ int interpreter_main(int argc, char **argv)
 		return 2;
 	}
 
+	int r = template ? template_begin() : 0;
+
+	if (r < 0) {
+		(void)fprintf(stderr, "stepjail-interpreter: fork: %s\n", strerror(-r));
+		return 1;
+	}
+
 	/* stdin is the channel: Python must not take it for its own */
 	int channel = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -49,6 +49,15 @@ void ready_python(const char *preload, bool template, uint64_t media_bytes);
 _Noreturn void state_serve(int channel);
 
 /**
+ * template_begin() - Before ready_python(): go on in a child, whose id no clone has
+ *
+ * The process itself waits for that child, and ends as it does.
+ *
+ * Return: in the child, 0; or -errno
+ */
+int template_begin(void);
+
+/**
  * template_wait() - After ready_python(): be what warm jails are cloned from
  * @channel:	To the launcher, see jail/walls/warm.h
  *
@@ -103,7 +112,8 @@ void run_wake(void);
  */
 bool run_step(int channel, int source, uint32_t step);
 
-/** state_quiet() - For run_step(): 0, 1 and 2 are /dev/null again */
+/** state_quiet() - For run_step(): 0, 1 and 2 are /dev/null again; a process that cannot
+ * be asked for another step says so, and ends */
 void state_quiet(void);
 
 /**

@@ -249,7 +249,7 @@ START_TEST(a_clone_is_who_the_kernel_says)
 
 	ck_assert_int_eq(template_meet(&t, &j, &e), 0);
 	template = start_clone(inside, _i == 0);
-	t.up.gate.program = _i == 2 ? getpid() : template;
+	t.up.gate.program = _i == 2 ? template : getpid();
 	r = meet(&j);
 	if (_i == 0 && r == -EBADMSG) {
 		unit_skip("template: no user namespace may be made here");
@@ -259,7 +259,7 @@ START_TEST(a_clone_is_who_the_kernel_says)
 		ck_assert_int_eq(procfs_held(j.pidfd), j.pid);
 		(void)kill(j.pid, SIGKILL);
 	} else {
-		/* no PID 1, nor the template's child */
+		/* no PID 1, nor the child of the program's child */
 		ck_assert_int_eq(r, -EPERM);
 		ck_assert(j.pid == 0 && j.pidfd < 0);
 	}

@@ -214,7 +214,8 @@ static int hear_clone(int control, pid_t *pid)
 		       : -EBADMSG;
 }
 
-/* Is it the template's child, and PID 1 of a namespace of its own? 0, or -errno */
+/* Is it PID 1 of a namespace of its own, and a child of the template, which is one of the
+ * template's program (rootfs/interpreter/template.c)? 0, or -errno */
 static int check_clone(const struct template *t, pid_t pid)
 {
 	char text[4096];
@@ -225,8 +226,9 @@ static int check_clone(const struct template *t, pid_t pid)
 	if (!parent || !inside)
 		return n < 0 ? (int)n : -ESRCH;
 	inside += strcspn(inside, "\n");
-	return strtol(parent, NULL, 10) == t->up.gate.program && inside[-1] == '1' &&
-			       inside[-2] == '\t'
+	return procfs_status((pid_t)strtol(parent, NULL, 10), "PPid:") ==
+				       (uint64_t)t->up.gate.program &&
+			       inside[-1] == '1' && inside[-2] == '\t'
 		       ? 0
 		       : -EPERM;
 }
