@@ -127,6 +127,8 @@ struct wire_done {
 	uint64_t max_rss_bytes;
 	uint32_t strays; /* threads and children the step left running */
 	uint32_t met;    /* bits of enum wire_met: what its exception speaks of */
+	uint32_t barred; /* bits of enum wire_met: why no step can follow it; 0: one can */
+	uint32_t zero;
 };
 
 /*
@@ -134,7 +136,7 @@ struct wire_done {
  * little-endian machines are supported (x86-64, aarch64).
  */
 _Static_assert(sizeof(struct wire_exit) == 32, "no padding on the wire");
-_Static_assert(sizeof(struct wire_done) == 40, "no padding on the wire");
+_Static_assert(sizeof(struct wire_done) == 48, "no padding on the wire");
 _Static_assert(sizeof(struct wire_fail) == 8 + ERR_TEXT_MAX, "no padding on the wire");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames carry structs");
 

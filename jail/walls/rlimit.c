@@ -33,7 +33,9 @@ static const struct {
 	ROW(NOFILE, "Max open files", LIMIT_FILES, 0, 1, 0, false),
 	/* --file-size */
 	ROW(FSIZE, "Max file size", LIMIT_FILE_BYTES, 0, 1, 0, false),
-	/* --cpu-time of each process, in whole seconds; the launcher watches their sum */
+	/* --cpu-time of each process, in whole seconds; the launcher watches their sum.
+	 * In a session the limit is a step's, and many steps are one process: serve watches
+	 * each. */
 	ROW(CPU, "Max cpu time", LIMIT_CPU_MS, 0, 1000, 1, false),
 	/* --pids, and one more for init where init has the same id as the program */
 	ROW(NPROC, "Max processes", LIMIT_PIDS, 0, 1, 1, false),
@@ -72,7 +74,8 @@ bool rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
 	rlim_t value = rows[row].fixed;
 	struct rlimit own;
 
-	if (rows[row].no_cgroup && cgroup)
+	if ((rows[row].no_cgroup && cgroup) ||
+	    (rows[row].resource == RLIMIT_CPU && p->session))
 		return false;
 	if (rows[row].limit != LIMIT_COUNT) {
 		uint64_t n = p->limit[rows[row].limit];

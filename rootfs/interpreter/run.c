@@ -352,6 +352,7 @@ bool run_step(int channel, int source, uint32_t step)
 		threads = known;
 	flush_files(threads);
 	o.done.strays = (uint32_t)threads;
+	o.done.barred = limits_rest(threads > 0, o.done.met);
 	state_quiet();
 	send_text(channel, WIRE_RESULT, step, o.result);
 	send_text(channel, WIRE_TRACE, step, o.trace);

@@ -25,9 +25,9 @@
  *
  *   The fds of this machinery lie high, where a step's own files do not come in their way
  *   and its closerange(3, 100) does not meet them: the channel, /dev/null to be 0, 1 and
- *   2 between steps, and, while a step runs, as many places as its next request and the
- *   fork for it take. A step that has opened all the files it may can be followed by
- *   another. Whatever else is open is the user's, and stays.
+ *   2 between steps, and, from a step's begin to its next request, as many places as that
+ *   and the fork for it take. A step that has opened all the files it may can be followed
+ *   by another. Whatever else is open is the user's, and stays.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +48,7 @@
 #include "init/wire.h"
 #include "jail/base/fd_passing.h"
 #include "rootfs/interpreter/fork.h"
+#include "rootfs/interpreter/limits.h"
 #include "rootfs/interpreter/state.h"
 
 /* A table of fds is as long as its highest: 256 is what fits the kernel's first larger
@@ -61,13 +62,13 @@ static struct {
 	int high; /* where fds of this file begin */
 	int channel;
 	int null;
-	int place[PLACES];
+	int place[PLACES]; /* or -1 */
 	dev_t channel_dev; /* what the channel was before the step had its way */
 	ino_t channel_ino;
 	bool parked;  /* nothing has changed since this process waited: see park() */
 	bool forked;  /* run_wake() is due */
 	bool threads; /* it has more than one */
-} state;
+} state = { .place = { [0 ... PLACES - 1] = -1 } };
 
 static _Noreturn void give_up(const char *what, int errnum)
 {
@@ -106,6 +107,10 @@ void state_quiet(void)
 {
 	struct stat now;
 
+	if (fstat(state.channel, &now) < 0 || now.st_dev != state.channel_dev ||
+	    now.st_ino != state.channel_ino)
+		give_up("the step closed the descriptor by which it is asked for the next",
+			EBADF);
 	/* the step may have closed or replaced anything */
 	if (fstat(state.null, &now) < 0 || !S_ISCHR(now.st_mode)) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -116,7 +121,7 @@ void state_quiet(void)
 		(void)dup2(state.null, fd);
 }
 
-/* while a step runs, its next request's places are taken, by nothing */
+/* until the next request comes, its places are taken, by nothing: threads may run */
 static void places_take(void)
 {
 	for (size_t i = 0; i < PLACES; i++)
@@ -162,6 +167,7 @@ static int receive(struct state_mail *m)
 	ssize_t n;
 
 	park();
+	close_run(state.place, PLACES);
 	do
 		n = recvmsg(state.channel, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
@@ -277,8 +283,6 @@ static void put_stdio(struct state_mail *m)
 
 static void be_step(struct state_mail *m)
 {
-	struct stat own;
-
 	state.parked = false;
 	take_channel(m);
 	put_stdio(m);
@@ -286,12 +290,9 @@ static void be_step(struct state_mail *m)
 	if (state.forked)
 		run_wake();
 	state.forked = false;
+	limits_resume();
 	state.threads =
 		run_step(state.channel, io_steal_fd(&m->fds[STEP_FD_SOURCE]), m->step);
-	close_run(state.place, PLACES);
-	if (fstat(state.channel, &own) < 0 || own.st_dev != state.channel_dev ||
-	    own.st_ino != state.channel_ino)
-		_exit(1); /* the step closed it: this process cannot be reached */
 }
 
 static void tell_failure(uint32_t step, int errnum)
@@ -334,6 +335,7 @@ static void begin(int channel)
 		(void)dprintf(STDERR_FILENO, "stepjail-%s\n", e.text);
 		_exit(1);
 	}
+	limits_begin(HIGH_FDS_END);
 	run_begin();
 	if (wire_send(state.channel, WIRE_STARTED, 0,
 		      &(struct step_born){ .pid = (uint32_t)getpid() },

@@ -34,7 +34,7 @@ def say(kind, payload=b'', step=N, length=None):
     except OSError:
         return False
 def done(how, code=0):
-    return struct.pack('<IIQQQII', how, code, 0, 0, 0, 0, 0)
+    return struct.pack('<IIQQQIIII', how, code, 0, 0, 0, 0, 0, 0, 0)
 """
 PATIENCE = 60  # seconds
 # the spawner says so when somebody else ends its parent

@@ -127,10 +127,12 @@ class Steps(unittest.TestCase):
                 self.assertEqual(self.met(code)[1], met)
 
     def test_threads_that_stay(self):
-        """The step's process needs one place more to leave them behind."""
+        """They hold every place, so that no process of a next step could be made."""
+        self.session.run("x = 7")
         step = self.session.run(STAYING)
-        self.assertEqual((step.done["verdict"], step.done["state"]), ("exited", "rolled-back"))
-        self.assertIn(b"to leave the step's threads (--pids, --memory): Resource temporarily unavailable", step.err)
+        self.assertEqual((step.done["verdict"], step.done["state"]), ("exception", "rolled-back"))
+        self.assertIn("no step can follow it: its threads", step.done["reason"])
+        self.assertEqual(self.session.run("x").result, "7")
 
     def test_memory(self):
         verdict, met = self.met("x = bytearray(1 << 30)")
@@ -160,6 +162,73 @@ class Steps(unittest.TestCase):
                                    "none", "--memory", "64M", *OPTIONS, "task"], env=PLAIN_ENV, capture_output=True,
                                   text=True, timeout=TIMEOUT, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, "Done.\n"), done.stderr)
+
+
+class Followed(unittest.TestCase):
+    """What a step has used up, or forbidden itself, does not cost the next one."""
+
+    def setUp(self):
+        self.serve = Serve(OPTIONS + ["--files=60", "--file-size=512K", "--pids=40"])
+        self.addCleanup(self.serve.end)
+        self.session = self.serve.open()
+
+    def kept(self, code):
+        step = self.session.run(code)
+        self.assertEqual((step.done["state"], step.done["reason"]), ("kept", None), step.err)
+        return step
+
+    def test_soft_limits(self):
+        """They are put away while the state rests, and the next step has them."""
+        for name, low in (("NOFILE", 5), ("NPROC", 0), ("FSIZE", 0), ("AS", 1 << 20), ("DATA", 1 << 12), ("STACK", 1 << 14)):
+            with self.subTest(limit=name):
+                self.kept(f"import resource\nlimit = resource.RLIMIT_{name}\nold = resource.getrlimit(limit)\n"
+                          f"resource.setrlimit(limit, ({low}, old[1]))")
+                self.session.put("given", b"whole")
+                self.assertEqual(self.session.get("given"), b"whole")
+                self.assertEqual(self.kept("now = resource.getrlimit(limit)\nresource.setrlimit(limit, old)\nnow[0]").result,
+                                 str(low))
+
+    def test_hard_limits(self):
+        """They cannot be put away. A step that none could follow says so, and is taken back."""
+        for name, low, said in (("NOFILE", 8, "open files"), ("NPROC", 0, "another process")):
+            with self.subTest(limit=name):
+                self.kept("x = 7")
+                step = self.session.run(f"import resource\nresource.setrlimit(resource.RLIMIT_{name}, ({low}, {low}))\nx = 8")
+                self.assertEqual((step.done["verdict"], step.done["state"]), ("completed", "rolled-back"))
+                self.assertRegex(step.done["reason"], f"^no step can follow it: .*{said}")
+                self.assertEqual(self.kept("x").result, "7")
+
+    def test_hard_limits_that_leave_room(self):
+        self.kept("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))\n"
+                  "resource.setrlimit(resource.RLIMIT_CPU, (100, 100))\nx = 7")
+        self.assertEqual(self.kept("x").result, "7")
+
+    def test_all_files_beside_a_thread(self):
+        self.kept("import threading\ne = threading.Event()\n"
+                  "threading.Thread(target=e.wait, daemon=True).start()\nkept = []")
+        step = self.session.run("while True: kept.append(open('/dev/null'))")
+        self.assertEqual((step.done["verdict"], step.done["state"]), ("exception", "kept"))
+        for _ in range(2):
+            self.assertEqual(self.kept("len(kept) > 20").result, "True")
+        self.kept("e.set()\nkept.clear()")
+
+    def test_cpu_time_of_many_steps(self):
+        """The limit is each step's, though they are one process."""
+        serve = Serve(OPTIONS + ["--cpu-time=1s"])
+        self.addCleanup(serve.end)
+        self.session = serve.open()
+        for _ in range(4):
+            self.kept("import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass")
+        step = self.session.run("while True: pass")
+        self.assertEqual(step.done["verdict"], "cpu-timeout")
+
+    def test_its_channel_is_closed(self):
+        """Nobody can ask such a process; it says why."""
+        self.kept("x = 7")
+        step = self.session.run("import os\nos.closerange(3, 1 << 16)\nx = 8")
+        self.assertEqual((step.done["verdict"], step.done["state"]), ("exited", "rolled-back"))
+        self.assertIn(b"the step closed the descriptor by which it is asked for the next", step.err)
+        self.assertEqual(self.kept("x").result, "7")
 
 
 globals().update(each_user(Runs))

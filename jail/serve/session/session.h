@@ -155,6 +155,13 @@ void done_step(struct step *step);
  */
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit);
 
+/**
+ * done_drop() - End the oldest snapshot, for want of room; the next DONE says which
+ *
+ * Return: false where there is none
+ */
+bool done_drop(struct session *s);
+
 /** done_pause() - A jail may make this happen without end: hear init again in a moment */
 void done_pause(struct session *s);
 
@@ -213,13 +220,13 @@ bool memory_allows(const struct session *s, const struct state *of);
 
 /**
  * memory_wait() - Are memory or processes short, and more to come? step_ask() is called
- * again
+ * again. Snapshots go for that, the oldest first.
  * @fds:	Taken, if it is
  *
  * Return: false: there is nothing to wait for
  */
-bool memory_wait(struct step *step, const struct wire_header *h, const void *payload,
-		 int *fds, size_t count);
+bool memory_wait(struct step *step, const struct state *of, const struct wire_header *h,
+		 const void *payload, int *fds, size_t count);
 
 /** memory_forget() - Its request waits no more */
 void memory_forget(struct step *step);

@@ -12,6 +12,7 @@
  *   (session_sweep.c): the answer counts it. Then states go that nobody can come back to.
  */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -73,6 +74,22 @@ static void state_end(struct state *state)
 	limit_signal(state, SIGKILL);
 }
 
+bool done_drop(struct session *s)
+{
+	struct state *state = states_beyond(&s->states, 0);
+	uint32_t *more = state ? realloc(s->dropped, (s->dropped_count + 1) *
+							   sizeof(*s->dropped))
+			       : NULL;
+
+	if (more) {
+		s->dropped = more;
+		s->dropped[s->dropped_count++] = state->number;
+	}
+	if (state)
+		state_end(state);
+	return state != NULL;
+}
+
 static void count_next(struct session *s);
 
 /* where the value is not known, the upper bound of before stays */
@@ -90,12 +107,12 @@ static void take_bytes(struct session *s, void *owner, const struct spawn_answer
 	count_next(s);
 }
 
-/* Ask for the memory of each kept state in turn; then end the oldest ones beyond
- * --keep-memory. */
+/* Ask for the memory of each kept state in turn. If they have more than --keep-memory, the
+ * oldest goes. What it shared with others is theirs then: they are counted again when its
+ * process is gone. */
 static void count_next(struct session *s)
 {
 	struct states *t = &s->states;
-	struct state *state;
 
 	for (unsigned int i = 0; i < t->count; i++)
 		if (states_is_snapshot(t, t->state[i]) && !t->state[i]->counted) {
@@ -104,9 +121,10 @@ static void count_next(struct session *s)
 				    (void *)(uintptr_t)t->state[i]->number);
 			return;
 		}
-	while (states_bytes(t) > s->serve->plan->limit[LIMIT_KEEP_BYTES] &&
-	       (state = states_beyond(t, 0)))
-		state_end(state);
+	if (states_bytes(t) <= s->serve->plan->limit[LIMIT_KEEP_BYTES] || !done_drop(s))
+		return;
+	for (unsigned int i = 0; i < t->count; i++)
+		t->state[i]->bytes = sweep_bytes(t->state[i]);
 }
 
 void done_prune(struct session *s)
@@ -117,8 +135,8 @@ void done_prune(struct session *s)
 
 	while ((state = states_unreachable(t)))
 		state_end(state);
-	while ((state = states_beyond(t, p->limit[LIMIT_KEEP_STATES])))
-		state_end(state);
+	while (states_beyond(t, p->limit[LIMIT_KEEP_STATES]))
+		(void)done_drop(s);
 	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
 	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])
 		return;
@@ -146,6 +164,17 @@ static bool become_state(struct step *step)
 	b->head = state->number;
 	b->lost = false;
 	return true;
+}
+
+/* Keep what the step's process has. Return: NULL, or why that cannot be */
+static const char *keep(struct step *step)
+{
+	if (step->done.barred & WIRE_MET_FILES)
+		return "no step can follow it: the hard limit of open files that it has set is too low (RLIMIT_NOFILE)";
+	if (step->done.barred)
+		return "no step can follow it: its threads, or a limit that it has set, leave no room for another process (--pids)";
+	return become_state(step) ? NULL
+				  : "there is no room for another state (--keep-states)";
 }
 
 static void done_file(struct step *step)
@@ -241,12 +270,16 @@ void done_step(struct step *step)
 		return;
 	step_empty(step);
 	judge(step, &j);
+	/* in a cgroup the kernel has killed it; the next one has what states held, too */
+	while (j.verdict == VERDICT_MEMORY && done_drop(s))
+		;
 	step->cpu_used_us = limit_cpu_us(step);
-	if (lives && !become_state(step)) {
+	if (lives)
+		reason = keep(step);
+	if (lives && reason) {
 		lives = false;
 		step->have_shares = true;
 		step->shares = SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS;
-		reason = "there is no room for another state (--keep-states)";
 		limit_signal(step->state, SIGKILL);
 	}
 	if (step->sent_fds && s->phase == PHASE_OPEN)
@@ -312,10 +345,14 @@ void done_lost(struct state *state, const char *how)
 			    s->diagnostic);
 		return;
 	}
-	if (!state->ending)
+	bool ending = state->ending;
+
+	if (!ending)
 		states_lose(&s->states, state);
 	states_remove(&s->states, state);
 	state_free(state);
+	if (ending && s->phase == PHASE_OPEN)
+		done_prune(s);
 }
 
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)

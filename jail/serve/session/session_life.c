@@ -55,6 +55,7 @@ static void forget(struct session *s)
 	io_close_fd(&s->locks);
 	io_close_fd(&s->put.file.fd);
 	io_close_fd(&s->once.source);
+	free(s->dropped);
 	event_loop_later(loop, &s->end, free_session, s);
 }
 

@@ -162,21 +162,50 @@ static void ring_locked(struct bell *b)
 		event_loop_set(&s->serve->loop, b, now_ms + PROC_USAGE_PERIOD_MS);
 }
 
+/* Return: false where the answer has no count */
+static bool has_count(struct session *s, const struct spawn_answer *a)
+{
+	/* the session or the process ends, which is told elsewhere */
+	if (a->errnum == 0 || a->errnum == ECANCELED || a->errnum == ESRCH)
+		return a->errnum == 0;
+	session_end(s, "what the jail's processes use cannot be counted: %s",
+		    strerror((int)a->errnum));
+	return false;
+}
+
+/* of a step's processes alone */
+static void take_own_memory(struct session *s, void *owner, const struct spawn_answer *a)
+{
+	uint64_t most = s->serve->plan->limit[LIMIT_MEMORY_BYTES];
+	struct step *step = s->steps;
+
+	while (step && step->number != (uint32_t)(uintptr_t)owner)
+		step = step->next;
+	/* RLIMIT_DATA, by which a process is told, counts neither stack nor page tables */
+	if (step && has_count(s, a) && a->bytes > most + most / 64)
+		limit_kill(step, VERDICT_MEMORY);
+}
+
+/* States that nobody is at go before a step does. What the others hold, to which steps
+ * come back, is not the steps' own, up to as much again. */
 static void take_memory(struct session *s, void *owner, const struct spawn_answer *a)
 {
+	uint64_t most = s->serve->plan->limit[LIMIT_MEMORY_BYTES];
+
 	(void)owner;
 	s->memory_asked = false;
-	/* the session or the process ends, which is told elsewhere */
-	if (a->errnum == ECANCELED || a->errnum == ESRCH)
+	if (!has_count(s, a))
 		return;
-	if (a->errnum) {
-		session_end(s, "what the jail's processes use cannot be counted: %s",
-			    strerror((int)a->errnum));
-		return;
-	}
 	proc_usage_counted(&s->usage, a->bytes, a->cost_us);
-	if (a->bytes > s->serve->plan->limit[LIMIT_MEMORY_BYTES])
+	if (a->bytes <= most || done_drop(s))
+		return;
+	if (a->bytes / 2 > most)
 		kill_running(s, s->memory_asked_ms, VERDICT_MEMORY);
+	else
+		for (struct step *step = s->steps; step; step = step->next)
+			if (step->state->host && step->kind == KIND_RUN)
+				measure_ask(s, SPAWN_MEMORY, step->state, take_own_memory,
+					    (void *)(uintptr_t)step->number);
 }
 
 /* Read the CPU time of all processes of the jail. Return: 0, or -errno. */

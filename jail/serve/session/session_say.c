@@ -167,6 +167,11 @@ static void print_done(const struct step *step, const struct judgement *j, bool 
 	(void)fprintf(out, ",\"not_rolled_back\":%s",
 		      step->have_shares && open && !kept ? shared_text(step->shares)
 							 : "null");
+	(void)fputs(",\"dropped\":[", out);
+	for (size_t i = 0; i < s->dropped_count; i++)
+		(void)fprintf(out, "%s%u", i ? "," : "", s->dropped[i]);
+	(void)fputc(']', out);
+	s->dropped_count = 0;
 	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
 	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
 	json_after(",\"violation\":", violation_name(&step->refused), out);

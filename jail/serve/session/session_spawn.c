@@ -73,12 +73,23 @@ static void answer(struct session *s, const struct spawn_answer *a)
 	free(m);
 }
 
+/* of a state, or of a step that runs */
+static const struct state *find(const struct session *s, uint32_t number)
+{
+	const struct state *of = states_find(&s->states, number);
+
+	for (const struct step *step = s->steps; !of && step; step = step->next)
+		if (step->number == number)
+			of = step->state;
+	return of;
+}
+
 /* Send the first request; those about a process that has ended are answered here. */
 static void send_first(struct session *s)
 {
 	while (s->measuring && !s->measuring->sent) {
 		struct measuring *m = s->measuring;
-		const struct state *of = states_find(&s->states, m->state);
+		const struct state *of = find(s, m->state);
 		cleanup_fd int whole = -1;
 		int pidfd = m->whole || !of ? -1 : of->pidfd;
 

@@ -158,6 +158,8 @@ struct session {
 	bool memory_asked;           /* the exact count is under way, since then: */
 	uint64_t memory_asked_ms;
 	struct states states;
+	uint32_t *dropped; /* states that went for want of room since the last DONE */
+	size_t dropped_count;
 	struct step *steps; /* that run */
 	struct notify_policy policy;
 	pid_t caller; /* thread that the policy decides on */

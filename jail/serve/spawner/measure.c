@@ -115,8 +115,7 @@ int measure(enum spawn_measure kind, int dir, pid_t pid, int (*lock)(bool opens)
 	if (kind == SPAWN_OWN && n <= 0)
 		return n < 0 ? (int)n : -ESRCH;
 	if (kind == SPAWN_OWN)
-		*value = 1024 * (procfs_number(text, "Private_Clean:", 10) +
-				 procfs_number(text, "Private_Dirty:", 10));
+		*value = 1024 * procfs_number(text, "Pss:", 10);
 	else
 		*value = (offsets ? SPAWN_SHARES_OFFSETS : 0) |
 			 (n <= 0 || shares_memory(text) ? SPAWN_SHARES_MEMORY : 0);

@@ -45,7 +45,7 @@ struct spawn_request {
 
 enum spawn_measure {
 	SPAWN_MEMORY, /* of it and all below it, each page once: proc_usage_exact() */
-	SPAWN_OWN,    /* memory that it shares with no other process */
+	SPAWN_OWN,    /* its share: of a page that N processes have, one Nth */
 	SPAWN_SHARED, /* what it shares with its ancestors: bits of spawn_shares */
 	SPAWN_MEASURES,
 };
