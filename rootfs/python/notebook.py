@@ -50,7 +50,7 @@ class Text:
         self.changed = True
 
     def parse(self, name):
-        source = "if 1:\n" * self.inside + "\n".join(self.lines) + "\n"
+        source = "if 1:\n" * self.inside + "\n".join(self.lines)
         try:
             tree = compile(source, name, "exec", ast.PyCF_ONLY_AST | AWAIT, dont_inherit=True)
         except SyntaxError as problem:

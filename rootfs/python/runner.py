@@ -201,17 +201,29 @@ def advised(problem):
         pass  # it has no text
 
 
+def frames_shown():
+    """How many python3 itself shows of a traceback, the last ones."""
+    count = getattr(sys, "tracebacklimit", 1000)
+    return max(count, 0) if type(count) is int else 1000
+
+
 def trace(problem):
     """The traceback as Python shows it, without the frames of our own files."""
     advised(problem)
     first = problem.__traceback__
     while first and first.tb_frame.f_globals is globals():
         first = first.tb_next
+    count = frames_shown()
+    ahead = first
+    for _ in range(count):
+        ahead = ahead and ahead.tb_next
+    while ahead:  # a million calls deep, each frame that is looked at would take its time
+        first, ahead = first.tb_next, ahead.tb_next
     if isinstance(problem, SyntaxError) and not problem.text and problem.lineno:
         # found after parsing ('return' outside function): it has no text with it
         problem.text = linecache.getline(problem.filename, problem.lineno)
     try:
-        shown = traceback.TracebackException(type(problem), problem, first, compact=True)
+        shown = traceback.TracebackException(type(problem), problem, first, limit=-count, compact=True)
         shown.stack[:] = [frame for frame in shown.stack if not frame.filename.startswith("<stepjail_")]
         return "".join(shown.format()) + (NO_TERMINAL if type(problem).__name__ == "BdbQuit" else "")
     except Exception as second:

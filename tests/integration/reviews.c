@@ -81,15 +81,15 @@ static void try_descriptors(void)
 	if (stat("/", &root) < 0)
 		door("no root", 0);
 	for (size_t i = 0; i < COUNT(ways); i++) {
-		char home[64];
+		char there[64];
 
-		(void)snprintf(home, sizeof(home), "%s/home", ways[i]);
-		door(home, stat(home, &st));
+		(void)snprintf(there, sizeof(there), "%s/srv", ways[i]);
+		door(there, stat(there, &st));
 	}
 	(void)chdir("..");
 	for (int i = 0; i < 64; i++)
 		(void)chdir("..");
-	door("above the root", stat("home", &st));
+	door("above the root", stat("srv", &st));
 }
 
 /* CVE-2022-0492: a cgroup v1 hierarchy, and who is told when its cgroups are empty */

@@ -247,7 +247,7 @@ class Step:
         else:
             assert kind == DONE, kind
             (self.how, self.code, self.wall_us, self.cpu_us, self.rss, self.strays,
-             self.met) = DONE_PAYLOAD.unpack(data)
+             self.met, self.barred, _) = DONE_PAYLOAD.unpack(data)
             assert self.channel.sender == self.host_pid
             self.state = State(self.channel, self.pid, self.host_pid)
             self.state.stopped = self.strays > 0

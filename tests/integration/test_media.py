@@ -148,7 +148,10 @@ for thread in threads: thread.join()""")
         self.assertEqual(texts(step), [b'a thing', *FORMS.values()] * 32)
 
     def test_threads_that_are_left(self):
-        """One shows something again and again, which its client does not read: the next step can, too."""
+        """One shows something again and again, and goes on with each step: the step's own can come, too.
+
+        Whoever is first has what --media-limit leaves.
+        """
         step = self.session.run("""
 import threading
 class Large:
@@ -157,8 +160,7 @@ def show():
     while True: display(Large())
 threading.Thread(target=show, daemon=True).start()""")
         self.ended(step, 'completed', 'kept', threads=1)
-        for _ in range(3):
-            self.assertIn(b'1', texts(self.run_step('display(1)')))
+        self.assertTrue(any(b'1' in texts(self.run_step('display(1)')) for _ in range(100)))
 
     def test_children_print(self):
         step = self.run_step('import os\nif os.fork() == 0:\n    display(5)\n    os._exit(0)\nos.wait()')

@@ -120,7 +120,7 @@ class OciConfig(OciScene):
             self.assertIn("/nowhere", json.loads(log.read())["msg"])
         self.assertEqual(os.listdir(f"{self.folder}/state"), [])
         pid = self.create("b", "1", {"process": {"args": ["/bin/nowhere", self.marker]}})
-        self.done("start", "b")
+        self.assertIn("/bin/nowhere: No such file", self.refused("start", "b"))
         self.assertEqual(self.end(pid), 127)
         self.done("delete", "b")
         self.assertIn("--preserve-fds", self.refused("create", "--preserve-fds", "1", "--bundle",

@@ -202,9 +202,9 @@ class Spawner(Case):
         self.assertEqual(told, [])
 
     def template(self):
-        """Its interpreter: the only one below serve whose init is not a session's."""
-        return next(pid for pid in below(self.serve.process.pid)
-                    if is_interpreter(pid) and not is_state(pid))
+        """Its interpreter: the only one below serve whose init is not a session's, and not the one that waits for it."""
+        return max(pid for pid in below(self.serve.process.pid)
+                   if is_interpreter(pid) and not is_state(pid))
 
     def test_a_template_that_does_not_answer(self):
         self.assertTrue(wait_until(lambda: self.serve.open().opened['warm']))

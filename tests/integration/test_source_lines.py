@@ -29,6 +29,10 @@ SOURCES = (
     "if 1:\n    if 1:\n        1/0", "if 1:\n    1/0\n    # words", "f'{1/0}'", "s = '''a\nb'''; 1/0",
     FAILS.replace("\n", "\r\n"), FAILS.replace("\n", "\r"), "x = 1\r\ny = 2\rz = 3\n1/0\r\n", "x = 1\n\r1/0\n\r",
     "s = '''a\r\nb\rc\n'''\nassert s == 'a\\nb\\nc\\n', s\n1/0\r",
+    # of a deep one the last frames
+    "import sys\nsys.setrecursionlimit(4000)\ndef f(n):\n    return 1 / n if n < 1 else f(n - 1)\nf(2000)", "def f(): f()\nf()",
+    "import sys\nsys.tracebacklimit = 3\ndef f(n):\n    return 1 / n if n < 1 else f(n - 1)\nf(9)",
+    "def f(n):\n    return 1 / n if n < 1 else f(n - 1)\ntry:\n    f(900)\nfinally:\n    nobody",
     # columns
     "def f():\n\treturn\t1 / 0\nf()\n", "if 1:\n\tx\t=\t(\t1 / 0\t)\n", "s = '\u00e4\u6f22\U0001f600'; 1/0",
     "\u00e4 = 1; \u00e4.b.c", "x = {}; x['\u6f22']['b']", "  \n\t\n1/0",

@@ -262,7 +262,9 @@ class Stock(Warm):
         found = []
         for pid in processes_with("--template"):
             try:
-                if (len(status(pid)["NSpid"].split()) == 3
+                # the program of its jail waits for it
+                inside = status(pid)["NSpid"].split()
+                if (len(inside) == 3 and inside[-1] != "2"
                         and Ends.is_below(pid, serve.process.pid)):
                     found.append(pid)
             except (OSError, KeyError):

@@ -11,6 +11,7 @@
  *   CLOSED.
  */
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
