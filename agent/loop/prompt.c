@@ -235,7 +235,7 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 		text_printf(
 			out,
 			"%" PRIu32
-			" threads or processes were left running and have been ended.\n",
+			" processes were left running and have been ended.\n",
 			step->strays);
 	if (imitated)
 		text_puts(

@@ -114,7 +114,7 @@ class Result:
     state_number: int
     exit_code: "int | None"
     signal: "int | None"
-    reason: "str | None"     # why the state is lost
+    reason: "str | None"     # why there is no state of it
     violations: "list[dict]"  # system calls that were refused
     report: dict             # all that stepjail says of the step's end
 

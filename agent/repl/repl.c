@@ -208,7 +208,7 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	if (r->step.strays)
 		show_note(&r->show,
 			  "%" PRIu32
-			  " threads or processes were left running and have been ended",
+			  " processes were left running and have been ended",
 			  r->step.strays);
 	if (f->state == STATE_LOST)
 		repl_start(r);

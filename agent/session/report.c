@@ -185,8 +185,8 @@ bool report_step(const cJSON *root, struct step *step)
 	step->facts = f;
 	step->cpu_ms = number(root, "cpu_ms", UINT32_MAX);
 	step->memory_peak_bytes = number(root, "memory_peak_bytes", (uint64_t)1 << 52);
-	step->strays = (uint32_t)(number(root, "strays", INT32_MAX) +
-				  number(root, "threads", INT32_MAX));
+	/* threads stay, and go on with the next step */
+	step->strays = (uint32_t)number(root, "strays", INT32_MAX);
 	take_cut(output, "stdout_cut", "stdout_tail", &step->out);
 	take_cut(output, "stderr_cut", "stderr_tail", &step->err);
 	return true;

@@ -74,7 +74,7 @@ struct step {
 	uint64_t wall_ms;         /* by the agent's own clock */
 	uint64_t cpu_ms;          /* as stepjail tells, like the next two */
 	uint64_t memory_peak_bytes;
-	uint32_t strays; /* threads and children swept */
+	uint32_t strays; /* child processes that were ended */
 	bool budget;     /* the task's wall budget ended it */
 	bool stopped;    /* a signal to the agent did */
 	/* DONE, as stepjail tells: the session's, until its next step; NULL: not told */

@@ -118,7 +118,7 @@ class Lines(unittest.TestCase):
         for text in PROGRAMS:
             with self.subTest(program=text):
                 out, err, status = run(text.encode(), f"{BUILD}/stepjail-agent", "repl", "--transcript", "none")
-                err = re.sub("^(stepjail-agent: warning: not enforced|exited: |[0-9]+ threads or processes) ?.*\\n", "", err,
+                err = re.sub("^(stepjail-agent: warning: not enforced|exited: |[0-9]+ processes were) ?.*\\n", "", err,
                              flags=re.M)
                 told = out, err, status
                 self.assertEqual([re.sub("[0-9.]+s$", "", str(one), flags=re.M) for one in told],
