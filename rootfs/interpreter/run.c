@@ -53,6 +53,7 @@ static struct {
 	bool threads_gone;       /* this process is a fork of one that had more */
 	uint64_t resident_bytes; /* when its last step ended; 0 before its first */
 	PyObject *conclude, *leave, *numbers, *alone; /* of runner.py */
+	PyObject *drawn; /* what numbers() said before the last fork */
 } run;
 
 struct use {
@@ -282,6 +283,10 @@ pid_t run_fork(void)
 		return fork_sibling();
 	Py_XDECREF(PyObject_CallNoArgs(run.leave));
 	PyErr_Clear();
+	/* now: in the fork nothing of Python may run before PyOS_AfterFork_Child(), as a
+	 * thread that is gone may have asked for the GIL, and be waited for to take it */
+	Py_XSETREF(run.drawn, PyObject_CallNoArgs(run.numbers));
+	PyErr_Clear();
 	/* those that wait for the GIL need not wake up to ask for it */
 	_PyEval_SetSwitchInterval(SETTLE_SWITCH_US);
 	pid = fork_among();
@@ -293,13 +298,8 @@ pid_t run_fork(void)
 void run_wake(void)
 {
 	if (run.threads_gone) {
-		/* which has random seed itself anew */
-		PyObject *numbers = PyObject_CallNoArgs(run.numbers);
-
-		PyErr_Clear();
-		PyOS_AfterFork_Child();
-		Py_XDECREF(numbers ? PyObject_CallOneArg(run.alone, numbers) : NULL);
-		Py_XDECREF(numbers);
+		PyOS_AfterFork_Child(); /* which has random seed itself anew */
+		Py_XDECREF(run.drawn ? PyObject_CallOneArg(run.alone, run.drawn) : NULL);
 		PyErr_Clear();
 	}
 	run.threads_gone = false;
