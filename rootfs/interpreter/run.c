@@ -53,7 +53,8 @@ static struct {
 	bool threads_gone;       /* this process is a fork of one that had more */
 	uint64_t resident_bytes; /* when its last step ended; 0 before its first */
 	PyObject *conclude, *leave, *numbers, *alone; /* of runner.py */
-	PyObject *drawn; /* what numbers() said before the last fork */
+	PyObject *drawn;         /* what numbers() said before the last fork */
+	PyObject *files, *flush; /* of ends.py */
 } run;
 
 struct use {
@@ -96,11 +97,21 @@ static int set_signals(void)
 
 int run_prepare(PyObject *runner)
 {
+	PyObject *ends = PyImport_ImportModule("stepjail_ends");
+
+	if (!ends)
+		return -1;
 	run.conclude = PyObject_GetAttrString(runner, "conclude");
 	run.leave = PyObject_GetAttrString(runner, "leave");
 	run.numbers = PyObject_GetAttrString(runner, "numbers");
 	run.alone = PyObject_GetAttrString(runner, "alone");
-	return run.conclude && run.leave && run.numbers && run.alone ? set_signals() : -1;
+	run.files = PyObject_GetAttrString(ends, "_files");
+	run.flush = PyObject_GetAttrString(ends, "flush_files");
+	Py_DECREF(ends);
+	if (!run.conclude || !run.leave || !run.numbers || !run.alone || !run.files ||
+	    !run.flush)
+		return -1;
+	return set_signals();
 }
 
 void run_begin(void)
@@ -248,6 +259,9 @@ static void run_source(int fd, uint32_t step, struct outcome *o)
 		Py_SetRecursionLimit(DEPTH_MIN);
 	media_end();
 	conclude(o);
+	if (PyList_GET_SIZE(run.files))
+		Py_XDECREF(PyObject_CallNoArgs(run.flush));
+	PyErr_Clear();
 	lines_prune();
 	(void)sigprocmask(SIG_SETMASK, &all, &run.mask);
 	if (PyErr_CheckSignals() < 0)

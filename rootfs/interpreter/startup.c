@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * startup.c - an interpreter's start, up to where it may wait for steps: see state.h
+ *
+ * What the code of steps writes must be in its files when a step ends, so files that can be
+ * written have to be known then, at no cost for a step that opens none. Each of them is an
+ * object of three types, whose constructors note it here, by a weak reference, in a list of
+ * ends.py's. Types of the user's that are derived from these have the same constructor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +20,68 @@
 #include "rootfs/interpreter/source.h"
 #include "rootfs/interpreter/state.h"
 #include "rootfs/interpreter/tables.h"
+
+#define NOTES_MIN 64
+
+static struct {
+	PyObject *list;
+	Py_ssize_t most; /* that it has before those are taken out that are gone */
+} notes;
+
+static void notes_prune(void)
+{
+	Py_ssize_t count = PyList_GET_SIZE(notes.list), kept = 0;
+
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *note = PyList_GET_ITEM(notes.list, i);
+
+		if (PyWeakref_GET_OBJECT(note) == Py_None)
+			continue;
+		PyList_SET_ITEM(notes.list, i, PyList_GET_ITEM(notes.list, kept));
+		PyList_SET_ITEM(notes.list, kept++, note);
+	}
+	(void)PyList_SetSlice(notes.list, kept, count, NULL);
+	notes.most = 2 * kept > NOTES_MIN ? 2 * kept : NOTES_MIN;
+}
+
+/* tp_new of the three types */
+static PyObject *new_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+	PyObject *file = PyType_GenericNew(type, args, kwargs);
+	PyObject *note = file ? PyWeakref_NewRef(file, NULL) : NULL;
+
+	if (note && PyList_GET_SIZE(notes.list) >= notes.most)
+		notes_prune();
+	if (!note || PyList_Append(notes.list, note) < 0)
+		Py_CLEAR(file);
+	Py_XDECREF(note);
+	return file;
+}
+
+static int note_files(void)
+{
+	static const char *const names[] = { "BufferedWriter", "BufferedRandom",
+					     "TextIOWrapper" };
+	PyObject *ends = PyImport_ImportModule("stepjail_ends");
+	PyObject *io = ends ? PyImport_ImportModule("_io") : NULL;
+
+	notes.list = io ? PyObject_GetAttrString(ends, "_files") : NULL;
+	notes.most = NOTES_MIN;
+	Py_XDECREF(ends);
+	for (size_t i = 0; notes.list && i < sizeof(names) / sizeof(*names); i++) {
+		PyObject *type = PyObject_GetAttrString(io, names[i]);
+
+		/* types that are made later have theirs from these */
+		if (type && ((PyTypeObject *)type)->tp_new == PyType_GenericNew)
+			((PyTypeObject *)type)->tp_new = new_file;
+		else if (type)
+			PyErr_Format(PyExc_SystemError, "%s is made in another way",
+				     names[i]);
+		Py_XDECREF(type);
+	}
+	Py_XDECREF(io);
+	return PyErr_Occurred() ? -1 : 0;
+}
 
 static PyStatus initialise(void)
 {
@@ -89,6 +156,7 @@ void ready_python(const char *preload, bool template, uint64_t media_bytes)
 	/* behind that: a module may have handlers of its own */
 	check(run_prepare(runner));
 	check(source_warm());
+	check(note_files());
 	/* a collection now, so that what importing left is not frozen with the rest */
 	(void)PyGC_Collect();
 	check(python_freeze());

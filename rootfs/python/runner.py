@@ -21,6 +21,7 @@ import sys
 import traceback
 import warnings  # noqa: F401  what C code warns of is shown with its line then
 
+import stepjail_ends
 import stepjail_shown  # noqa: F401  display() is a builtin from here on
 
 NO_TERMINAL = """\
@@ -344,6 +345,7 @@ def alone(numbers):
             text.buffer.__init__(text.buffer.raw)  # a lock of its own, and nothing held back
         except Exception:
             pass  # detached
+    stepjail_ends.free_files()
     _frozen_importlib._module_locks.clear()
     _frozen_importlib._blocking_on.clear()
     for name, module in list(_modules.items()):
