@@ -53,6 +53,15 @@ class Core(Case):
         for word in ADVICE:
             self.assertNotIn(word, last)
 
+    def test_what_hashlib_has_of_openssl(self):
+        step = self.run_step("import hashlib\nhashlib.pbkdf2_hmac('sha256', b'secret', b'salt', 2).hex(), hasattr(hashlib, 'scrypt')")
+        self.assertEqual((step.result, step.err), (
+            "('f92f45f9df4c2aeabae1ed3c16f7b64660c1f8e377fa9b4699b23c2c3a29f569', False)", ""))
+        self.assertEqual(self.last("hashlib.scrypt(b'secret', salt=b'salt', n=2, r=8, p=1)"),
+                         "AttributeError: module 'hashlib' has no attribute 'scrypt': it needs OpenSSL's, which no tree "
+                         "of Stepjail has; pbkdf2_hmac() is there")
+        self.assertEqual(self.last("hashlib.sha0"), "AttributeError: module 'hashlib' has no attribute 'sha0'")
+
     def test_modules(self):
         for name, words in (("requests", ("urllib.request is there", NONE)), ("sympy", (NONE, "stepjail-tree(1)")),
                             ("tkinter", ("a step has no display",)), ("curses", ("no terminal",)), ("lxml", (NONE,)),
