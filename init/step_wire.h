@@ -78,8 +78,8 @@ enum step_fd {
  * which it does by SIGSTOP: then all of them wait. Where nobody listens, one that has
  * said so in DONE does the same.
  */
-#define STEP_REST INT32_MIN    /* no process has it: ESRCH, where nobody listens */
-#define STEP_REST_OVER EINTR   /* there is a request */
+#define STEP_REST INT32_MIN  /* no process has it: ESRCH, where nobody listens */
+#define STEP_REST_OVER EINTR /* there is a request */
 #define STEP_REST_STOP EAGAIN
 
 /* WIRE_STARTED */

@@ -127,7 +127,7 @@ struct wire_done {
 	uint64_t max_rss_bytes;
 	uint32_t strays; /* threads and children the step left running */
 	uint32_t met;    /* bits of enum wire_met: what its exception speaks of */
-	uint32_t barred; /* bits of enum wire_met: why no step can follow it; 0: one can */
+	uint32_t barred; /* bits of the same: why no step can follow it; 0: one can */
 	uint32_t zero;
 };
 

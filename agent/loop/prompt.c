@@ -232,11 +232,10 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 	if (!printed)
 		text_puts(out, "Output: nothing was printed.\n");
 	if (step->strays)
-		text_printf(
-			out,
-			"%" PRIu32
-			" processes were left running and have been ended.\n",
-			step->strays);
+		text_printf(out,
+			    "%" PRIu32
+			    " processes were left running and have been ended.\n",
+			    step->strays);
 	if (imitated)
 		text_puts(
 			out,

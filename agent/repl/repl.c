@@ -207,8 +207,7 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 		     f->verdict == VERDICT_VIOLATION);
 	if (r->step.strays)
 		show_note(&r->show,
-			  "%" PRIu32
-			  " processes were left running and have been ended",
+			  "%" PRIu32 " processes were left running and have been ended",
 			  r->step.strays);
 	if (f->state == STATE_LOST)
 		repl_start(r);

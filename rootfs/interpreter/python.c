@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rootfs/interpreter/absent.h"
 #include "rootfs/interpreter/clock.h"
 #include "rootfs/interpreter/limits.h"
 #include "rootfs/interpreter/python.h"
@@ -126,6 +125,39 @@ PyStatus python_config(PyConfig *config)
 	return PyStatus_Ok();
 }
 
+static PyObject *find_spec(PyObject *module, PyObject *args)
+{
+	PyObject *lacking = PyImport_ImportModule("stepjail_lacking");
+	PyObject *find = lacking ? PyObject_GetAttrString(lacking, "find_spec") : NULL;
+	PyObject *spec = find ? PyObject_CallObject(find, args) : NULL;
+
+	(void)module;
+	Py_XDECREF(lacking);
+	Py_XDECREF(find);
+	return spec;
+}
+
+static PyMethodDef finder_methods[] = { { "find_spec", find_spec, METH_VARARGS, NULL },
+					{ NULL, NULL, 0, NULL } };
+
+static struct PyModuleDef finder_module = {
+	.m_base = PyModuleDef_HEAD_INIT,
+	.m_name = "stepjail_absent",
+	.m_methods = finder_methods,
+};
+
+/* Once Python has started: the last finder of sys.meta_path. It is asked for what nobody
+ * else has found, and asks rootfs/python/lacking.py, which is imported then. */
+static int install_finder(void)
+{
+	PyObject *finders = PySys_GetObject("meta_path");
+	PyObject *finder = PyModule_Create(&finder_module);
+	int r = finders && finder ? PyList_Append(finders, finder) : -1;
+
+	Py_XDECREF(finder);
+	return r;
+}
+
 PyStatus python_start(PyConfig *config)
 {
 	PyStatus status = Py_InitializeFromConfig(config);
@@ -140,7 +172,7 @@ PyStatus python_start(PyConfig *config)
 			return PyStatus_Error("cannot make the run deterministic");
 		Py_DECREF(module);
 	}
-	if (absent_install() < 0)
+	if (install_finder() < 0)
 		return PyStatus_Error("cannot add a finder of modules");
 	return python_freeze() < 0
 		       ? PyStatus_Error("cannot freeze the collector's generations")

@@ -77,9 +77,9 @@ static void state_end(struct state *state)
 bool done_drop(struct session *s)
 {
 	struct state *state = states_beyond(&s->states, 0);
-	uint32_t *more = state ? realloc(s->dropped, (s->dropped_count + 1) *
-							   sizeof(*s->dropped))
-			       : NULL;
+	uint32_t *more =
+		state ? realloc(s->dropped, (s->dropped_count + 1) * sizeof(*s->dropped))
+		      : NULL;
 
 	if (more) {
 		s->dropped = more;

@@ -61,8 +61,8 @@ static int do_signal(const struct asked *a)
 	cleanup_fd int dir = -1;
 	int r;
 
-	if (!a->j || (a->q.value != SIGINT && a->q.value != SIGKILL &&
-		      a->q.value != SIGCONT))
+	if (!a->j ||
+	    (a->q.value != SIGINT && a->q.value != SIGKILL && a->q.value != SIGCONT))
 		return -EPROTO;
 	dir = spawned_reach(a->j, a->pidfd, a->pid);
 	r = dir;
