@@ -55,6 +55,9 @@ static struct {
 	PyObject *conclude, *leave, *numbers, *alone; /* of runner.py */
 	PyObject *drawn;         /* what numbers() said before the last fork */
 	PyObject *files, *flush; /* of ends.py */
+	/* sys.settrace()'s and sys.setprofile()'s, between steps */
+	Py_tracefunc trace, profile;
+	PyObject *trace_object, *profile_object;
 } run;
 
 struct use {
@@ -241,6 +244,30 @@ static void conclude(struct outcome *o)
 	Py_XDECREF(problem);
 }
 
+/* What watches each line or call of the code goes on in the next step, as in a program. It
+ * would watch a step's end, too. */
+static void unwatch(void)
+{
+	PyThreadState *t = PyThreadState_Get();
+
+	run.trace = t->c_tracefunc;
+	run.profile = t->c_profilefunc;
+	run.trace_object = Py_XNewRef(t->c_traceobj);
+	run.profile_object = Py_XNewRef(t->c_profileobj);
+	PyEval_SetTrace(NULL, NULL);
+	PyEval_SetProfile(NULL, NULL);
+}
+
+static void watch_again(void)
+{
+	if (run.trace)
+		PyEval_SetTrace(run.trace, run.trace_object);
+	if (run.profile)
+		PyEval_SetProfile(run.profile, run.profile_object);
+	Py_CLEAR(run.trace_object);
+	Py_CLEAR(run.profile_object);
+}
+
 static void run_source(int fd, uint32_t step, struct outcome *o)
 {
 	sigset_t all;
@@ -249,12 +276,11 @@ static void run_source(int fd, uint32_t step, struct outcome *o)
 	(void)close(fd);
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &run.mask, NULL);
+	watch_again();
 	if (text)
 		o->result = source_run(text, step);
 	Py_XDECREF(text);
-	/* what watches every line of the step would watch those of its end too */
-	PyEval_SetTrace(NULL, NULL);
-	PyEval_SetProfile(NULL, NULL);
+	unwatch();
 	if (Py_GetRecursionLimit() < DEPTH_MIN)
 		Py_SetRecursionLimit(DEPTH_MIN);
 	media_end();

@@ -260,11 +260,17 @@ static PyObject *run_code(const struct code *c)
 /* what runner.py's piece() says of a piece of a file; NULL of all else */
 static PyObject *as_piece(PyObject *text)
 {
+	PyThreadState *t = PyThreadState_Get();
+
+	/* what the code watches itself with does not see this */
+	PyThreadState_EnterTracing(t);
+
 	PyObject *got =
 		PyUnicode_Tailmatch(text, own.word[PIECE], 0, PY_SSIZE_T_MAX, -1) == 1
 			? PyObject_CallOneArg(own.piece, text)
 			: NULL;
 
+	PyThreadState_LeaveTracing(t);
 	if (got && PyTuple_Check(got))
 		return got;
 	Py_XDECREF(got);
