@@ -27,8 +27,8 @@ from python_scene import BUILD, config  # noqa: E402
 from stepjail import Stepjail  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# what the agent says itself: of the host, of a process that has ended itself, and of threads between steps
-AGENTS = re.compile("^(stepjail-agent: warning: not enforced on this host: |exited: |[0-9]+ threads or processes ).*\\n", re.M)
+# what the agent says itself: of the host, of a process that has ended itself, and of children that were ended
+AGENTS = re.compile("^(stepjail-agent: warning: not enforced on this host: |exited: |[0-9]+ processes were ).*\\n", re.M)
 PATIENCE = 120  # seconds; what hangs is ended
 LEAST = 30  # programs that each way must have
 
