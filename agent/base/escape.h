@@ -37,7 +37,8 @@ void escape_line(struct text *out, const void *bytes, size_t length);
  */
 void escape_name(struct text *out, const void *bytes, size_t length);
 
-/** escape_quote() - Add words behind a colon, as escape_name(); nothing where there are none
+/**
+ * escape_quote() - Add words behind a colon, as escape_name(); nothing if there are none
  */
 void escape_quote(struct text *out, const char *words);
 

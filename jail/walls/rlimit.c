@@ -34,8 +34,8 @@ static const struct {
 	/* --file-size */
 	ROW(FSIZE, "Max file size", LIMIT_FILE_BYTES, 0, 1, 0, false),
 	/* --cpu-time of each process, in whole seconds; the launcher watches their sum.
-	 * In a session the limit is a step's, and many steps are one process: serve watches
-	 * each. */
+	 * In a session the limit is a step's, and many steps are one process: serve
+	 * watches each. */
 	ROW(CPU, "Max cpu time", LIMIT_CPU_MS, 0, 1000, 1, false),
 	/* --pids, and one more for init where init has the same id as the program */
 	ROW(NPROC, "Max processes", LIMIT_PIDS, 0, 1, 1, false),

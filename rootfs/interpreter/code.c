@@ -86,7 +86,7 @@ static int compile_source(struct code *c, PyObject *text, PyObject *name)
 
 	if (tree)
 		r = compile_tree(c, tree, bytes, name, &flags, arena);
-	/* as from one cell of a notebook to the next, and from line to line of a program */
+	/* as from cell to cell of a notebook, and from line to line of a program */
 	if (r == 0)
 		features |= flags.cf_flags & PyCF_MASK;
 	_PyArena_Free(arena);

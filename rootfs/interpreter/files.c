@@ -9,8 +9,8 @@
  *   crossed. What is left to mind is to do as asked or not at all. A path is relative to
  *   /work, or begins with it, as code would write it; "." in it is nothing, and ".." is
  *   refused. It is walked part by part, each from the folder before it, and no symbolic
- *   link is followed; only regular files are opened for their bytes, so that no FIFO keeps anybody waiting. A
- *   file that is put appears whole, by rename(2), or not.
+ *   link is followed; only regular files are opened for their bytes, so that no FIFO
+ *   keeps anybody waiting. A file that is put appears whole, by rename(2), or not.
  *
  *   The data come and go by a fd whose other end is stepjail's. The end of a put's data
  *   is the file's, unless stepjail has closed the channel by then: then it is dropped.

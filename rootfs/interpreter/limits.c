@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.c - which limit an exception speaks of, and what the next step needs of them: see limits.h
+ * limits.c - which limit an exception speaks of, and what the next step needs of them:
+ * see limits.h
  *
  * Theory of operation
  *   A limit that is met softly is a call that fails: the kernel counts it nowhere, unless
@@ -29,7 +30,7 @@
 #include "init/wire.h"
 #include "rootfs/interpreter/limits.h"
 
-/* processes that share this one's memory, each made by the one before, and there at once */
+/* processes that share this one's memory, made one by the other, and there at once */
 struct place {
 	char stack[16384] __attribute__((aligned(16)));
 	struct place *next;

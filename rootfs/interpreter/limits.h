@@ -13,7 +13,8 @@
  * limits_met() - What was there too little of?
  * @problem:	An exception, which stays as it is; or NULL
  *
- * Of a MemoryError: there is a little more memory from now on, to show it, and to free some.
+ * Of a MemoryError: there is a little more memory from now on, to show it, and to free
+ * some.
  *
  * Return: bits of enum wire_met, 0 for none. A word of the program's: it may raise what
  * it likes

@@ -8,10 +8,10 @@
  *   state as it is now (run_fork()), which sleeps. That one runs a step only where a
  *   branch comes back to it, and is then another process, with another id, without
  *   threads and without record locks (run_wake()).
- *   Python is not told of the fork: os.register_at_fork() is there for those that a program
- *   makes, and what it has done before a fork may wait for a thread without an end. What
- *   PyOS_AfterFork_Child() mends is what other threads leave behind, so it is called where
- *   there were some, when such a process wakes up.
+ *   Python is not told of the fork: os.register_at_fork() is there for those that a
+ *   program makes, and what it has done before a fork may wait for a thread without an
+ *   end. What PyOS_AfterFork_Child() mends is what other threads leave behind, so it is
+ *   called where there were some, when such a process wakes up.
  *
  *   The source runs with the signals unblocked that the last step did not block.
  *   Afterwards all are blocked again, and one that Python knows of already is taken and
@@ -244,8 +244,8 @@ static void conclude(struct outcome *o)
 	Py_XDECREF(problem);
 }
 
-/* What watches each line or call of the code goes on in the next step, as in a program. It
- * would watch a step's end, too. */
+/* What watches each line or call of the code goes on in the next step, as in a program.
+ * It would watch a step's end, too. */
 static void unwatch(void)
 {
 	PyThreadState *t = PyThreadState_Get();

@@ -2,10 +2,11 @@
 /*
  * startup.c - an interpreter's start, up to where it may wait for steps: see state.h
  *
- * What the code of steps writes must be in its files when a step ends, so files that can be
- * written have to be known then, at no cost for a step that opens none. Each of them is an
- * object of three types, whose constructors note it here, by a weak reference, in a list of
- * ends.py's. Types of the user's that are derived from these have the same constructor.
+ * What the code of steps writes must be in its files when a step ends, so files that can
+ * be written have to be known then, at no cost for a step that opens none. Each of them
+ * is an object of three types, whose constructors note it here, by a weak reference, in a
+ * list of ends.py's. Types of the user's that are derived from these have the same
+ * constructor.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -244,8 +244,8 @@ static pid_t leave_snapshot(struct state_mail *m)
 		return -errno;
 	drop_interrupt();
 	pid = run_fork();
-	/* children that a step left, and that were killed, count until they are waited for,
-	 * which is the program's to do */
+	/* children that a step left, and that were killed, count until they are waited
+	 * for, which is the program's to do */
 	if (pid == -EAGAIN && waitpid(-1, NULL, WNOHANG) > 0) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;

@@ -3,15 +3,15 @@
  * wrapped.c - calls of CPython that are answered here
  *
  * Theory of operation
- *   The linker hands them over (--wrap, in rootfs/trees/build). They are a convenience for
- *   honest code, and no wall.
+ *   The linker hands them over (--wrap, in rootfs/trees/build). They are a convenience
+ *   for honest code, and no wall.
  *
  *   Libraries look for programs: platform for uname, numpy for lscpu, matplotlib for
  *   fc-list, and are content when there is none. Under --lock-code each such look would
  *   be a refused call, told beside attacks, and deadly with --on-violation=kill. So
- *   execve(2) and execv(3) are answered as the kernel would answer them, where there is no
- *   such file. A program that is there goes to the kernel, and its filter. os.system() is
- *   not among them: only code that means to start a shell calls it.
+ *   execve(2) and execv(3) are answered as the kernel would answer them, where there is
+ *   no such file. A program that is there goes to the kernel, and its filter. os.system()
+ *   is not among them: only code that means to start a shell calls it.
  *
  *   The jail's own host name leads to its loopback, as a host's own name does. Elsewhere
  *   /etc/hosts has it. A tree is read-only and one for all jails, and the name is each

@@ -126,7 +126,7 @@ static int asked(void)
 	return fd;
 }
 
-/* a snapshot that says it is there, and waits as one; what was asked makes ready for ever */
+/* a snapshot that says it is there, and waits; what was asked makes ready for ever */
 static void spin_ready(void)
 {
 	if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL) != 0)

@@ -169,12 +169,6 @@ class Legacy(Case):
         self.assertIn("[refused: execve", said["content"][0]["text"])
         self.assertEqual(said["structuredContent"]["result"], "1")
 
-    def test_code_out_of_a_notebook(self):
-        said = self.client.good("python", code="%matplotlib inline\n!pip install requests\n    \nx = 1\nx")
-        self.assertEqual(said["result"], "1")
-        said = self.client.good("python", session=said["session"], code="    y = 2\n    x + y")
-        self.assertEqual(said["result"], "3")
-
     def test_rollback_and_branch(self):
         session = self.client.good("python", code="x = 1")["session"]
         self.client.good("python", session=session, code="x = 2")

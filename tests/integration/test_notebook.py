@@ -4,13 +4,14 @@
 
 By rootfs/python/notebook.py and its neighbours: magics, commands, prompts, indented blocks, await,
 and IPython's modules. Each surface runs steps by the same interpreter; E2B's and the agent's own
-way to it is in test_e2b.py and test_agent.py.
+way to it is in test_e2b.py and test_agent.py, MCP's below.
 """
 import os
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import test_mcp  # noqa: E402
 from serve_scene import Case  # noqa: E402
 
 SETS_UP = ("%matplotlib inline", "%config InlineBackend.figure_format = 'retina'", "%load_ext autoreload\n%autoreload 2",
@@ -179,6 +180,17 @@ IPython.get_ipython() is get_ipython(), Latex('$x$')""")
         for name in ("ast", "stepjail_magics", "stepjail_notebook", "stepjail_commands"):
             self.session.put(f"{name}.py", b"raise SystemExit('taken')")
         self.value("%pprint\n1", '1')
+
+
+class Mcp(test_mcp.Case):
+    meta = test_mcp.MODERN
+
+    def test_code_out_of_a_notebook(self):
+        client = self.start()
+        said = client.good("python", code="%matplotlib inline\n!pip install requests\n    \nx = 1\nx")
+        self.assertEqual(said["result"], "1")
+        said = client.good("python", session=said["session"], code="    y = 2\n    x + y")
+        self.assertEqual(said["result"], "3")
 
 
 if __name__ == '__main__':

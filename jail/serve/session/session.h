@@ -165,7 +165,9 @@ bool done_drop(struct session *s);
 /** done_pause() - A jail may make this happen without end: hear init again in a moment */
 void done_pause(struct session *s);
 
-/** done_lost() - A state that waited has ended by itself; the first one ends its session */
+/**
+ * done_lost() - A state that waited has ended by itself; the first one ends its session
+ */
 void done_lost(struct state *state, const char *how);
 
 /**

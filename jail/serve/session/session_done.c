@@ -107,9 +107,9 @@ static void take_bytes(struct session *s, void *owner, const struct spawn_answer
 	count_next(s);
 }
 
-/* Ask for the memory of each kept state in turn. If they have more than --keep-memory, the
- * oldest goes. What it shared with others is theirs then: they are counted again when its
- * process is gone. */
+/* Ask for the memory of each kept state in turn. If they have more than --keep-memory,
+ * the oldest goes. What it shared with others is theirs then: they are counted again when
+ * its process is gone. */
 static void count_next(struct session *s)
 {
 	struct states *t = &s->states;

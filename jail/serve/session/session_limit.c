@@ -181,7 +181,7 @@ static void take_own_memory(struct session *s, void *owner, const struct spawn_a
 
 	while (step && step->number != (uint32_t)(uintptr_t)owner)
 		step = step->next;
-	/* RLIMIT_DATA, by which a process is told, counts neither stack nor page tables */
+	/* RLIMIT_DATA, which says no to a process, leaves out stack and page tables */
 	if (step && has_count(s, a) && a->bytes > most + most / 64)
 		limit_kill(step, VERDICT_MEMORY);
 }

@@ -138,7 +138,8 @@ static struct state *caller(struct session *s, pid_t host)
 	if (s->phase == PHASE_STARTING && s->states.count)
 		step_receive(&s->states.state[0]->channel);
 	step_hear_births(s);
-	/* DONE may lie in a channel, too; the last packet counts. A channel whose reader is waited for is not read for the sake of another step. */
+	/* DONE may lie in a channel, too; the last packet counts. A channel whose reader
+	 * is waited for is not read for the sake of another step. */
 	state = sweep_known(s, host);
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;

@@ -224,8 +224,8 @@ static struct step *find_asked(const struct state *state, uint32_t number)
 
 /*
  * A snapshot says that it is there: it is the state from now on, and what was the state's
- * process runs the step. If it has ended already, or is not what it says, there is no such
- * state any more.
+ * process runs the step. If it has ended already, or is not what it says, there is no
+ * such state any more.
  */
 static void take_snapshot(struct state *state, struct step *step,
 			  const unsigned char *payload, pid_t who)

@@ -10,8 +10,8 @@
  * requests
  *	OPEN	Launch a jail; the supervisor chooses its number. OPENED or FAILED
  *		follows.
- *	SIGNAL	Send SIGINT, SIGKILL or SIGCONT, the value, to a process of this jail, whose
- *		pidfd comes beside the packet. UNSENT follows if that fails.
+ *	SIGNAL	Send SIGINT, SIGKILL or SIGCONT, the value, to a process of this jail;
+ *		its pidfd comes beside the packet. UNSENT follows if that fails.
  *	SCORE	Value 1: the kernel kills this process first when memory runs out;
  *		0: as late as `serve` itself. A pidfd as with SIGNAL.
  *	MEASURE	Read what takes rights to see of a process of this jail: the value is
