@@ -139,7 +139,7 @@ class Keep(Case):
             # in place: the pages as they were are the state's alone from now on
             step = session.run('for i in range(0, len(x), 4096): x[i] += 1')
             self.assertEqual(step.done['state'], 'kept')
-            dropped += step.done['dropped']
+            dropped += step.done['states_dropped']
 
         def kept():
             # all but state 0, which is there for good, and that of the branch
@@ -149,7 +149,7 @@ class Keep(Case):
         left = [state['state'] for state in kept()]
         self.assertIn(left, ([9, 10], [8, 9, 10]))
         self.refused('no state 1', session.rollback, 1)
-        dropped += session.run('1').done['dropped']
+        dropped += session.run('1').done['states_dropped']
         self.assertEqual(dropped[:left[0] - 1], list(range(1, left[0])))
         session.rollback(10)
 
@@ -159,9 +159,9 @@ class Keep(Case):
         session.run('x = bytearray(b"x") * (20 << 20)')
         dropped = []
         for code in ('1', '2', 'del x'):
-            dropped += session.run(code).done['dropped']
+            dropped += session.run(code).done['states_dropped']
         self.assertTrue(wait_until(lambda: [one['state'] for one in session.status()['states']] == [0, 4]))
-        self.assertEqual(dropped + session.run('5').done['dropped'], [1, 2, 3])
+        self.assertEqual(dropped + session.run('5').done['states_dropped'], [1, 2, 3])
 
 
 class Held(Case):
@@ -180,7 +180,7 @@ class Held(Case):
         for code in (self.FILL, self.FILL, self.FILL, *['import time; time.sleep(0.2)'] * 100):
             step = self.session.run(code)
             self.ended(step, 'completed', 'kept')
-            dropped += step.done['dropped']
+            dropped += step.done['states_dropped']
             if dropped:
                 break
         self.assertEqual(dropped, [1])

@@ -167,7 +167,7 @@ static void print_done(const struct step *step, const struct judgement *j, bool 
 	(void)fprintf(out, ",\"not_rolled_back\":%s",
 		      step->have_shares && open && !kept ? shared_text(step->shares)
 							 : "null");
-	(void)fputs(",\"dropped\":[", out);
+	(void)fputs(",\"states_dropped\":[", out);
 	for (size_t i = 0; i < s->dropped_count; i++)
 		(void)fprintf(out, "%s%u", i ? "," : "", s->dropped[i]);
 	(void)fputc(']', out);
