@@ -192,7 +192,7 @@ static int stop_by_timers(void)
 
 int main(int argc, char **argv)
 {
-	const unsigned char done[40] = { 0 };
+	const unsigned char done[48] = { 0 }; /* struct wire_done */
 	const char *way = argc == 4 ? argv[1] : "";
 	const struct itimerval soon = { .it_value = { .tv_usec = 100000 } };
 

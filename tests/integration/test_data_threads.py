@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_data_threads.py - rootfs/data: threads that compute are left, and the next step goes on
+"""test_data_threads.py - rootfs/data: threads that compute go on beside the next step, and are gone after a rollback
 
 What a thread held without the interpreter's lock, or in a lock that its user never sees, is
-free in the state that the step has left.
+free in the state that is gone back to.
 
 Run by tests/integration/run, as root and as an ordinary user.
 """
@@ -79,9 +79,11 @@ class Threads(unittest.TestCase):
                 for _ in range(ROUNDS):
                     session = self.serve.open()
                     self.run_step(session, f"{START}{source}\ngo(work)", threads=3)
-                    self.run_step(session, after, "True")
-                    # and what that one leaves is a state as any other
-                    self.run_step(session, after, "True")
+                    self.run_step(session, after, "True", threads=3)
+                    # the state that the fork has kept of it, which has none of them
+                    session.rollback(1)
+                    for _ in range(2):
+                        self.run_step(session, after, "True")
                     session.close()
 
     def test_a_transform_has_one_worker(self):
@@ -105,6 +107,9 @@ ends = os.pipe()
 file = ctypes.c_void_p(libc.fdopen(ends[0], b'r'))
 threading.Thread(target=libc.fgetc, args=(file,)).start()
 time.sleep(0.2)""", threads=1)
+        # the thread has one of the two
+        self.run_step(session, "os.write(ends[1], b'xx'); libc.fgetc(file)", "120")
+        session.rollback(1)
         self.run_step(session, "os.write(ends[1], b'x'); libc.fgetc(file)", "120")
         session.close()
 

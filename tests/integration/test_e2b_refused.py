@@ -198,7 +198,7 @@ class Mistakes(Hostile):
         import runpy, sys
         sys.path.insert(0, {FOLDER!r})
         from stepjail_e2b import execute, process, request
-        execute.error_of = lambda result: 1 / 0
+        execute.error_of = lambda result, raised: 1 / 0
         process.why_none = lambda sandbox: 1 / 0
         serve = request.Stream.serve
         async def broken(stream, work):

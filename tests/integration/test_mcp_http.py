@@ -70,7 +70,7 @@ class Modern(Web):
         data = answer.read()
         self.assertNotRegex(data, rb"\\ud[89a-f]")
         name, = [one["name"] for one in json.loads(data)["result"]["structuredContent"]["files"]]
-        self.assertEqual(name, "\ufffd" * 4)
+        self.assertEqual(name, "\\xff\\xed\\xa0\\x80")
 
     def test_progress_comes_as_events(self):
         session = self.good("open_session")["session"]

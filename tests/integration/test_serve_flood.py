@@ -13,7 +13,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_scene import (Case, below, memory_of, open_files, states_settle,  # noqa: E402
                          wait_until)
 
-SLACK = {'memory': 64 << 10, 'memory of serve': 64 << 10, 'processes': 0, 'files of serve': 0}
+# one process runs all steps: what it allocates settles behind some hundreds of them
+SLACK = {'memory': 192 << 10, 'memory of serve': 64 << 10, 'processes': 0, 'files of serve': 0}
 
 
 class Flood(Case):

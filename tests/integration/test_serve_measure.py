@@ -183,7 +183,7 @@ class Held(Case):
             dropped += step.done['states_dropped']
             if dropped:
                 break
-        self.assertEqual(dropped, [1])
+        self.assertEqual(dropped[:1], [1])
 
     def test_what_was_used_up_is_freed(self):
         self.ended(self.session.run('x = []\nwhile True: x.append(bytearray(10**6))'), 'exception', 'kept')

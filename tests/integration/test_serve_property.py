@@ -36,9 +36,11 @@ ENDS = {
     "abort": ("import os; os.abort()", {"signaled"}, {"rolled-back"}),
     "kill": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", {"signaled"},
              {"rolled-back"}),
-    "kill all": ("import os\ntry:\n    os.kill(-1, 9)\nexcept OSError:\n    pass\n"
+    # the id of a thread is one of its process
+    "kill all": ("import os, threading\ntry:\n    os.kill(-1, 9)\nexcept OSError:\n    pass\n"
+                 "own = {thread.native_id for thread in threading.enumerate()}\n"
                  "for pid in range(1, 200):\n    try:\n"
-                 "        pid == os.getpid() or os.kill(pid, 9)\n"
+                 "        pid in own or os.kill(pid, 9)\n"
                  "    except OSError:\n        pass", {"completed"}, {"kept"}),
     "hang": ("print('on', flush=True)\nwhile True: pass", {"wall-timeout"}, {"kept"}),
     "hang on": ("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"

@@ -29,7 +29,7 @@
 #define BIRTH_LOOK_MS 2
 /* a process that was asked for has told its pid long before; one that has not delays its
  * own session alone */
-#define BIRTH_WAIT_MS 10000
+#define BIRTH_WAIT_MS 2000
 
 pid_t sweep_inside(const char *text, const char *key)
 {
