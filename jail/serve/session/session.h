@@ -222,13 +222,13 @@ bool memory_allows(const struct session *s, const struct state *of);
 
 /**
  * memory_wait() - Are memory or processes short, and more to come? step_ask() is called
- * again. Snapshots go for that, the oldest first.
+ * again
  * @fds:	Taken, if it is
  *
  * Return: false: there is nothing to wait for
  */
-bool memory_wait(struct step *step, const struct state *of, const struct wire_header *h,
-		 const void *payload, int *fds, size_t count);
+bool memory_wait(struct step *step, const struct wire_header *h, const void *payload,
+		 int *fds, size_t count);
 
 /** memory_forget() - Its request waits no more */
 void memory_forget(struct step *step);

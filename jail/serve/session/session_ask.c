@@ -53,7 +53,7 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 
 	if (!of)
 		return err_say(e, ESRCH, "the state has ended");
-	if (memory_wait(step, of, h, payload, fds, count))
+	if (memory_wait(step, h, payload, fds, count))
 		return 0;
 	if (!memory_allows(step->session, of))
 		return err_say(

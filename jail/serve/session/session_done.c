@@ -270,9 +270,6 @@ void done_step(struct step *step)
 		return;
 	step_empty(step);
 	judge(step, &j);
-	/* in a cgroup the kernel has killed it; the next one has what states held, too */
-	while (j.verdict == VERDICT_MEMORY && done_drop(s))
-		;
 	step->cpu_used_us = limit_cpu_us(step);
 	if (lives)
 		reason = keep(step);

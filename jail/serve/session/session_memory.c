@@ -64,17 +64,14 @@ bool memory_allows(const struct session *s, const struct state *of)
 
 /* Will memory that is short, or a process, be given back soon? States that a ROLLBACK has
  * just ended may not have done so yet, nor those of earlier steps where init comes late
- * to reap them. Where none is ending, and there is no room for the fork, the oldest
- * snapshot is. */
-static bool is_coming(struct session *s, const struct state *of)
+ * to reap them. */
+static bool is_coming(const struct session *s)
 {
 	uint64_t ends = 0, most = s->serve->plan->limit[LIMIT_PIDS];
 
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (s->states.state[i]->ending)
 			ends += 1 + s->states.state[i]->strays;
-	if (ends == 0 && !memory_allows(s, of))
-		return done_drop(s);
 	return ends > 0 &&
 	       (s->states.count >= most || ends > most / 2 || used_bytes(s) > 0);
 }
@@ -102,7 +99,7 @@ static void ring_again(struct bell *b)
 	struct err e;
 	int r;
 
-	if (of && now_ms < a->until_ms && is_coming(s, of)) {
+	if (of && now_ms < a->until_ms && is_coming(s)) {
 		event_loop_set(&s->serve->loop, b, now_ms + AGAIN_MS);
 		return;
 	}
@@ -112,13 +109,13 @@ static void ring_again(struct bell *b)
 		step_refuse(step, refusal_of_step(e.errnum), 0, e.text);
 }
 
-bool memory_wait(struct step *step, const struct state *of, const struct wire_header *h,
-		 const void *payload, int *fds, size_t count)
+bool memory_wait(struct step *step, const struct wire_header *h, const void *payload,
+		 int *fds, size_t count)
 {
 	struct session *s = step->session;
 	struct asking *a = NULL;
 
-	if (!step->asking && is_coming(s, of))
+	if (!step->asking && is_coming(s))
 		a = calloc(1, sizeof(*a) + h->length);
 	if (!a)
 		return false;
