@@ -8,6 +8,9 @@
  *   the GIL, and a signal ends that wait. What was on its way then stays incomplete, so
  *   it is the last thing that the step shows. A child of the step's has the channel, too,
  *   but no voice there: it prints.
+ *   Between two steps the lock is the main thread's, so that no thread that is left stops
+ *   in the middle of an object. Where a signal has ended the wait for such a thread, the
+ *   next step shows nothing.
  */
 #include "rootfs/interpreter/media.h"
 
@@ -33,7 +36,7 @@ static struct {
 	PyObject *result, *figures; /* of shown.py */
 	uint64_t limit_bytes;
 	PyThread_type_lock lock;
-	bool taken;
+	bool rests; /* the main thread has the lock */
 	int channel;
 	uint32_t step;
 	pid_t owner;
@@ -44,8 +47,8 @@ static struct {
 
 static bool is_possible(void)
 {
-	return media.limit_bytes && !media.over && media.owner == getpid() &&
-	       media.objects < MEDIA_OBJECTS_MAX;
+	return media.limit_bytes && !media.over && media.objects < MEDIA_OBJECTS_MAX &&
+	       media.owner == getpid() && !(media.rests && gettid() == media.owner);
 }
 
 /* Return: 0, or -1: interrupted, with an exception set, or nobody is there any more */
@@ -112,7 +115,6 @@ static int take_lock(void)
 		Py_END_ALLOW_THREADS if (got == PY_LOCK_INTR &&
 					 PyErr_CheckSignals() < 0) return -1;
 	}
-	media.taken = true;
 	return 0;
 }
 
@@ -140,7 +142,6 @@ static PyObject *send_object(PyObject *self, PyObject *args)
 			shown = true;
 	}
 	media.objects += shown;
-	media.taken = false;
 	PyThread_release_lock(media.lock);
 	return PyErr_Occurred() ? NULL : PyBool_FromLong(shown);
 }
@@ -179,17 +180,19 @@ int media_prepare(PyObject *runner, uint64_t limit_bytes)
 
 void media_begin(int channel, uint32_t step)
 {
-	/* by a thread of the step before, that did not come along */
-	if (media.taken) {
+	bool woken = media.owner != getpid();
+
+	/* a thread that had it may not have come along */
+	if (woken)
 		media.lock = PyThread_allocate_lock();
-		media.taken = false;
-	}
+	else if (media.rests)
+		PyThread_release_lock(media.lock);
+	media.over = !media.lock || (!woken && !media.rests);
+	media.rests = false;
 	media.channel = channel;
 	media.step = step;
 	media.owner = getpid();
-	media.over = !media.lock;
-	media.objects = 0;
-	media.bytes = 0;
+	media.bytes = media.objects = 0;
 }
 
 static bool has_forms(PyTypeObject *type)
@@ -230,4 +233,9 @@ void media_end(void)
 	if (type || PyErr_ExceptionMatches(PyExc_Exception))
 		PyErr_Restore(type, value, trace);
 	Py_XDECREF(done);
+}
+
+void media_rest(void)
+{
+	media.rests = media.lock && media.owner == getpid() && take_lock() == 0;
 }

@@ -22,7 +22,7 @@
  */
 int media_prepare(PyObject *runner, uint64_t limit_bytes);
 
-/** media_begin() - A step begins in this process, which is its only thread */
+/** media_begin() - A step begins in this process; threads may be left of another */
 void media_begin(int channel, uint32_t step);
 
 /**
@@ -41,3 +41,10 @@ int media_result(PyObject *value);
  * not wait for long; the next step shows them.
  */
 void media_end(void);
+
+/**
+ * media_rest() - A step ends: nothing is half shown, or shown by a thread, up to media_begin()
+ *
+ * Waits for the thread that shows something. An exception is set where a signal has ended that.
+ */
+void media_rest(void);

@@ -289,6 +289,7 @@ static void run_source(int fd, uint32_t step, struct outcome *o)
 		Py_XDECREF(PyObject_CallNoArgs(run.flush));
 	PyErr_Clear();
 	lines_prune();
+	media_rest();
 	(void)sigprocmask(SIG_SETMASK, &all, &run.mask);
 	if (PyErr_CheckSignals() < 0)
 		PyErr_Clear();

@@ -105,10 +105,18 @@ libc = ctypes.CDLL(None)
 libc.fdopen.restype = ctypes.c_void_p
 ends = os.pipe()
 file = ctypes.c_void_p(libc.fdopen(ends[0], b'r'))
-threading.Thread(target=libc.fgetc, args=(file,)).start()
-time.sleep(0.2)""", threads=1)
+thread = threading.Thread(target=libc.fgetc, args=(file,))
+thread.start()
+while libc.ftrylockfile(file) == 0:
+    libc.funlockfile(file)
+    time.sleep(0.01)""", threads=1)
         # the thread has one of the two
-        self.run_step(session, "os.write(ends[1], b'xx'); libc.fgetc(file)", "120")
+        self.run_step(session, """
+os.write(ends[1], b'xx')
+read = libc.fgetc(file)
+thread.join()
+while os.path.exists(f'/proc/self/task/{thread.native_id}'): time.sleep(0.01)
+read""", "120")
         session.rollback(1)
         self.run_step(session, "os.write(ends[1], b'x'); libc.fgetc(file)", "120")
         session.close()
