@@ -43,8 +43,8 @@ int media_result(PyObject *value);
 void media_end(void);
 
 /**
- * media_rest() - A step ends: nothing is half shown, or shown by a thread, up to media_begin()
+ * media_rest() - A step ends: up to media_begin() nothing is shown by any thread
  *
- * Waits for the thread that shows something. An exception is set where a signal has ended that.
+ * Waits for the thread that is at it. An exception is set where a signal has ended that.
  */
 void media_rest(void);

@@ -253,8 +253,7 @@ static void time_rollbacks(size_t rounds)
 	hear_until(WIRE_OPENED);
 	run("kept = bytearray(range(256)) * (200 << 12)");
 	for (size_t round = 0; round < rounds; round++) {
-		/* the one before has asked after the variables: older states may have gone for
-		 * the memory that the next step asks for */
+		/* that of the step before: older ones may have gone for its memory */
 		const struct serve_state back = { .branch = 0,
 						  .state = 1 + 2 * (uint32_t)round };
 		double start;
