@@ -157,7 +157,6 @@ int media_prepare(PyObject *runner, uint64_t limit_bytes)
 	PyObject *started = NULL;
 
 	media.limit_bytes = limit_bytes;
-	media.channel = -1;
 	media.lock = PyThread_allocate_lock();
 	media.pyplot = PyUnicode_InternFromString("matplotlib._pylab_helpers");
 	for (size_t i = 0; i < METHODS; i++)
@@ -182,7 +181,7 @@ void media_begin(int channel, uint32_t step)
 {
 	bool woken = media.owner != getpid();
 
-	/* a thread that had it may not have come along */
+	/* threads that had it, or wait for it, have not come along */
 	if (woken)
 		media.lock = PyThread_allocate_lock();
 	else if (media.rests)
@@ -238,4 +237,5 @@ void media_end(void)
 void media_rest(void)
 {
 	media.rests = media.lock && media.owner == getpid() && take_lock() == 0;
+	PyErr_Clear();
 }

@@ -45,6 +45,6 @@ void media_end(void);
 /**
  * media_rest() - A step ends: up to media_begin() nothing is shown by any thread
  *
- * Waits for the thread that is at it. An exception is set where a signal has ended that.
+ * Waits for the thread that is at it. A signal ends that, and no exception is left set.
  */
 void media_rest(void);
