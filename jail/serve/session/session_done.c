@@ -40,13 +40,14 @@ static void judge(struct step *step, struct judgement *j)
 {
 	static struct outcome o;
 	struct session *s = step->session;
-	bool said = step->have_done && !step->have_exit;
+	/* one that is barred was ended for what it left, and its word holds */
+	bool said = step->have_done && (!step->have_exit || step->done.barred);
 
 	o = (struct outcome){ .started = true, .killed = step->killed };
 	o.have_exit = step->have_exit || step->have_done;
 	o.exit.wstatus = step->exit.wstatus;
 	o.exit.max_rss_bytes = step_memory(step);
-	o.exit.user_us = limit_cpu_us(step);
+	o.exit.user_us = step->cpu_used_us = limit_cpu_us(step);
 	o.met = said ? step->done.met : 0;
 	if (said && step->done.how == WIRE_HOW_EXCEPTION)
 		o.exit.wstatus = 1 << 8; /* Python's exit status then */
@@ -166,15 +167,14 @@ static bool become_state(struct step *step)
 	return true;
 }
 
-/* Keep what the step's process has. Return: NULL, or why that cannot be */
-static const char *keep(struct step *step)
+/* Why is a step that has said DONE no state? */
+static const char *why_ended(const struct step *step)
 {
 	if (step->done.barred & WIRE_MET_FILES)
 		return "no step can follow it: the hard limit of open files that it has set is too low (RLIMIT_NOFILE)";
 	if (step->done.barred)
 		return "no step can follow it: its threads, or a limit that it has set, leave no room for another process (--pids)";
-	return become_state(step) ? NULL
-				  : "there is no room for another state (--keep-states)";
+	return "its process ended, and did not wait for the next step";
 }
 
 static void done_file(struct step *step)
@@ -207,15 +207,11 @@ static void done_file(struct step *step)
 	step_discard(step);
 }
 
-/* After the answer: the step's process is a state now, or its state is freed. */
-static void settle(struct step *step, bool lives)
+/* After the answer: the step's process is a state now. */
+static void settle(struct step *step)
 {
 	struct state *state = step->state;
 
-	if (!lives) {
-		step_discard(step);
-		return;
-	}
 	state->waited_us += limit_waited_us(step);
 	state->strays += step->strays > 0 ? (unsigned int)step->strays : 0;
 	/* ONCE's jail ends right behind it */
@@ -238,7 +234,10 @@ static void tell(struct step *step, const struct judgement *j, bool lives,
 	/* send now, so that the client need not wait for what follows; an error comes
 	 * again at the end of the turn */
 	(void)queue_send(&s->serve->queue, s->serve->client.fd);
-	settle(step, lives);
+	if (lives)
+		settle(step);
+	else
+		step_discard(step);
 	if (!open)
 		return;
 	park_look(s);
@@ -265,15 +264,18 @@ void done_step(struct step *step)
 		sweep_step(step);
 		return;
 	}
+	if (lives && step->done.barred) {
+		/* the next step needs its threads' places: end_of_step() goes on */
+		limit_kill(step, NOT_KILLED);
+		return;
+	}
 	/* the answer also says what the state that the branch goes back to shares */
 	if (s->phase == PHASE_OPEN && (!lives || step->interrupted) && shared_ask(step))
 		return;
 	step_empty(step);
 	judge(step, &j);
-	step->cpu_used_us = limit_cpu_us(step);
-	if (lives)
-		reason = keep(step);
-	if (lives && reason) {
+	if (lives && !become_state(step)) {
+		reason = "there is no room for another state (--keep-states)";
 		lives = false;
 		step->have_shares = true;
 		step->shares = SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS;
@@ -282,7 +284,7 @@ void done_step(struct step *step)
 	if (step->sent_fds && s->phase == PHASE_OPEN)
 		reason = "it sent file descriptors over its channel";
 	if (!lives && step->have_done && !reason)
-		reason = "its process ended, and did not wait for the next step";
+		reason = why_ended(step);
 	tell(step, &j, lives, reason);
 }
 
