@@ -23,7 +23,7 @@ TYPES = {'CODE': 16, 'RUN': 17, 'INTERRUPT': 18, 'KILL': 19, 'OUT': 21, 'ERR': 2
          'STATE': 52, 'DATA': 53, 'END': 54, 'REFUSED': 55, 'CLOSED': 56, 'WALL': 57}
 NAMES = {number: name for name, number in TYPES.items()}
 JSON = {'DONE', 'OPENED', 'STATE', 'END', 'REFUSED', 'CLOSED', 'WALL'}
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds: only what hangs takes so long
 BUILD = os.environ.get('STEPJAIL_BUILD', 'build')
 
 

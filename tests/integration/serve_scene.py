@@ -36,7 +36,7 @@ def say(kind, payload=b'', step=N, length=None):
 def done(how, code=0):
     return struct.pack('<IIQQQIIII', how, code, 0, 0, 0, 0, 0, 0, 0)
 """
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds: only what hangs takes so long
 # the spawner says so when somebody else ends its parent
 KILLED = 'stepjail: serve: the process that was started has been killed\n'
 FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, FILE, MEDIA, PIECE = \

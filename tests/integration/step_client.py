@@ -39,7 +39,7 @@ UCRED = struct.Struct("3i")
 PACKET_MAX = 12 + 65536
 TEXT_MAX = 32768
 SOURCE_MAX = 1 << 20
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds: only what hangs takes so long
 ALL_SEALS = 0x1 | 0x2 | 0x4 | 0x8
 
 

@@ -22,7 +22,7 @@ PROGRAMS = ("stepjail", "stepjail-agent", "stepjail-batch", "stepjail-mcp", "ste
 # what bash does at a Tab, as it parts the words; COMP_WORDS is from $2 on
 DRIVER = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_${1//-/_}" "$1" "${@: -1}"; '
           'printf "%s\\n" "${COMPREPLY[@]}"')
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds: only what hangs takes so long
 
 
 def parted(line):

@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from python_scene import BUILD, MCP  # noqa: E402
 
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds: only what hangs takes so long
 META = "io.modelcontextprotocol/"
 MODERN = {META + "protocolVersion": "2026-07-28", META + "clientCapabilities": {}}
 

@@ -235,7 +235,7 @@ class Interpreter(Warm):
                 "    memory = open('/proc/self/mem', 'rb')\n"
                 "except PermissionError:  # of root's jails nobody in them reads it\n"
                 "    memory = None\n"
-                "for line in open('/proc/self/maps') if memory else ():\n"
+                "for line in list(open('/proc/self/maps')) if memory else ():\n"
                 "    a, b = (int(x, 16) for x in line.split()[0].split('-'))\n"
                 "    if 'rw' in line and b - a < 1 << 26:\n"
                 "        memory.seek(a)\n"
