@@ -39,7 +39,7 @@ print(pids[-1], flush=True)
 
 
 class Apart(Case):
-    options = ['--cold', '--pids=400', '--memory=1G']
+    options = ['--cold', '--pids=400', '--memory=1G', '--wall-time=10m']
 
     def setUp(self):
         super().setUp()
