@@ -4,7 +4,7 @@ import os
 import time
 import unittest
 
-from serve_client import Refused, Serve
+from serve_client import PATIENCE, Refused, Serve
 
 OPTIONS = [word for word in os.environ.get('STEPJAIL_RUN', '').split() if 'allow-missing' in word]
 LIMITED = not OPTIONS
@@ -36,7 +36,6 @@ def say(kind, payload=b'', step=N, length=None):
 def done(how, code=0):
     return struct.pack('<IIQQQIIII', how, code, 0, 0, 0, 0, 0, 0, 0)
 """
-PATIENCE = 180  # seconds: only what hangs takes so long
 # the spawner says so when somebody else ends its parent
 KILLED = 'stepjail: serve: the process that was started has been killed\n'
 FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, FILE, MEDIA, PIECE = \

@@ -17,6 +17,8 @@ import subprocess
 import tempfile
 import time
 
+from serve_client import PATIENCE
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("STEPJAIL_BUILD", os.path.join(TOP, "build")))
 LOCKED = [word for word in shlex.split(os.environ.get("STEPJAIL_RUN", ""))
@@ -39,7 +41,6 @@ UCRED = struct.Struct("3i")
 PACKET_MAX = 12 + 65536
 TEXT_MAX = 32768
 SOURCE_MAX = 1 << 20
-PATIENCE = 180  # seconds: only what hangs takes so long
 ALL_SEALS = 0x1 | 0x2 | 0x4 | 0x8
 
 

@@ -15,6 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from python_scene import BUILD, TOP  # noqa: E402
+from serve_client import PATIENCE  # noqa: E402
 
 FOLDER = os.path.join(BUILD, "completion")
 PROGRAMS = ("stepjail", "stepjail-agent", "stepjail-batch", "stepjail-mcp", "stepjail-oci", "stepjail-report",
@@ -22,7 +23,6 @@ PROGRAMS = ("stepjail", "stepjail-agent", "stepjail-batch", "stepjail-mcp", "ste
 # what bash does at a Tab, as it parts the words; COMP_WORDS is from $2 on
 DRIVER = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_${1//-/_}" "$1" "${@: -1}"; '
           'printf "%s\\n" "${COMPREPLY[@]}"')
-PATIENCE = 180  # seconds: only what hangs takes so long
 
 
 def parted(line):

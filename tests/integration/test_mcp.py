@@ -12,8 +12,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from python_scene import BUILD, MCP  # noqa: E402
+from serve_client import PATIENCE  # noqa: E402
 
-PATIENCE = 180  # seconds: only what hangs takes so long
 META = "io.modelcontextprotocol/"
 MODERN = {META + "protocolVersion": "2026-07-28", META + "clientCapabilities": {}}
 
